@@ -1,0 +1,30 @@
+/** The pointer to a workflow id's current run, and the entries of its ledger (D15). Pure data. */
+import type { WorkflowExecutionStatus } from '../../wire/enums.ts';
+
+/** What a start must know of the latest run without loading it: open or closed, and how it ended. */
+export type CurrentRun = {
+  readonly runId: string;
+  readonly firstRunId: string;
+  readonly status: WorkflowExecutionStatus;
+  /** Request id of the start that made the chain. */
+  readonly startRequestId: string;
+  readonly startedAt: number;
+  readonly closedAt?: number | undefined;
+};
+
+export type LedgerKind = 'start' | 'signal' | 'cancel' | 'update' | 'options';
+
+/** One request that was acknowledged: a repeat of it is answered from here and changes nothing. */
+export type LedgerEntry = {
+  readonly requestId: string;
+  readonly kind: LedgerKind;
+  /** The run that took it. */
+  readonly runId: string;
+  readonly at: number;
+};
+
+/** What a transition changes beside its run. Applied in order; a later pointer replaces an earlier one. */
+export type ExecutionChange = {
+  readonly current?: CurrentRun | undefined;
+  readonly ledger?: readonly LedgerEntry[] | undefined;
+};

@@ -1,0 +1,20 @@
+/**
+ * A transition: one atomic step of one run (P4), the unit of the log, of replay and of replication. The shell
+ * batches many into a record; those of one decision are never split over two records.
+ */
+import type { ExecutionChange } from './execution.ts';
+import type { Change } from './patch.ts';
+import type { EpochMs } from './state.ts';
+
+export type Transition = {
+  readonly namespaceId: string;
+  readonly workflowId: string;
+  readonly runId: string;
+  /** From 1 per run, without gaps. */
+  readonly number: number;
+  readonly epoch: number;
+  /** max(clock, the shard's last record, the run's last transition) (D16). */
+  readonly at: EpochMs;
+  readonly changes: readonly Change[];
+  readonly execution?: ExecutionChange | undefined;
+};
