@@ -11,7 +11,11 @@
 export type TaskKind = 'workflow-task' | 'activity-task' | 'query-task';
 
 /** Queries ride on workflow queues. A sticky queue is a workflow queue with a name of its own. */
-export type QueueKey = { readonly namespaceId: string; readonly kind: 'workflow' | 'activity'; readonly name: string };
+export type QueueKey = {
+  readonly namespaceId: string;
+  readonly kind: 'workflow' | 'activity';
+  readonly name: string;
+};
 
 export type OfferedTask = {
   readonly kind: TaskKind;

@@ -1,0 +1,156 @@
+/**
+ * One task queue: its waiting tasks, its waiting polls, and who polled lately.
+ *
+ * Invariants
+ *  1. Tasks and polls never wait at the same time.
+ *  2. A poll that ended (its signal aborted, or a goodbye came) is gone from the line at once, so no task can meet it.
+ *  3. `offer` says `full` at the bound; the queue then owes a word, and gives it once, when half of the room is free.
+ */
+import type { Clock } from '../../kernel/clock.ts';
+import { AtollError } from '../../kernel/errors.ts';
+import type { MatchingConfig } from './config.ts';
+import type { OfferedTask, Poller, QueueKey } from './matching.ts';
+import { TaskList } from './task-list.ts';
+
+type WaitingPoll = { readonly end: (task: OfferedTask | undefined) => void };
+
+export type TaskQueueOptions = {
+  readonly key: QueueKey;
+  readonly clock: Clock;
+  readonly config: MatchingConfig;
+  /** Called when a queue that said `full` has room again. */
+  readonly onRoom: (queue: QueueKey) => void;
+};
+
+export class TaskQueue {
+  readonly key: QueueKey;
+  readonly #clock: Clock;
+  readonly #config: MatchingConfig;
+  readonly #onRoom: (queue: QueueKey) => void;
+  readonly #tasks = new TaskList();
+  /** In the order of coming: the longest waiting poll gets the next task. */
+  readonly #polls = new Set<WaitingPoll>();
+  /** Wall time of the last poll by identity, the longest unseen first. */
+  readonly #seen = new Map<string, number>();
+  #owesWord = false;
+  /** Monotonic; undefined = never polled, or a goodbye came. */
+  #lastPolledMs: number | undefined;
+  #lastUsedMs: number;
+
+  constructor(options: TaskQueueOptions) {
+    this.key = options.key;
+    this.#clock = options.clock;
+    this.#config = options.config;
+    this.#onRoom = options.onRoom;
+    this.#lastUsedMs = options.clock.monotonicMs();
+  }
+
+  offer(task: OfferedTask): 'accepted' | 'full' {
+    this.#lastUsedMs = this.#clock.monotonicMs();
+    if (this.#handOver(task)) return 'accepted';
+    if (this.#tasks.size >= this.#config.maxTasksPerQueue) {
+      this.#owesWord = true;
+      return 'full';
+    }
+    this.#tasks.add(task);
+    return 'accepted';
+  }
+
+  giveBack(task: OfferedTask): void {
+    if (!this.#handOver(task)) this.#tasks.addFirst(task);
+  }
+
+  async poll(poller: Poller): Promise<OfferedTask | undefined> {
+    if (poller.signal.aborted) return undefined;
+    this.#see(poller.identity);
+    const task = this.#tasks.take();
+    if (task !== undefined) {
+      this.#tellRoom();
+      return task;
+    }
+    if (this.#polls.size >= this.#config.maxPollersPerQueue) {
+      throw new AtollError(
+        'resource-exhausted',
+        `Task queue "${this.key.name}" has ${this.#polls.size} waiting polls (maxPollersPerQueue): run fewer pollers.`,
+      );
+    }
+    return this.#wait(poller);
+  }
+
+  isPolled(): boolean {
+    if (this.#polls.size > 0) return true;
+    return (
+      this.#lastPolledMs !== undefined &&
+      this.#clock.monotonicMs() - this.#lastPolledMs <= this.#config.polledForMs
+    );
+  }
+
+  /** Ends the polls empty and returns the tasks. */
+  forget(): readonly OfferedTask[] {
+    const tasks = this.#tasks.takeAll();
+    for (const poll of [...this.#polls]) poll.end(undefined);
+    this.#lastPolledMs = undefined;
+    this.#tellRoom();
+    return tasks;
+  }
+
+  backlog(): { readonly tasks: number; readonly oldestAgeMs: number } {
+    const oldest = this.#tasks.peek();
+    const oldestAgeMs =
+      oldest === undefined ? 0 : Math.max(0, this.#clock.now() - oldest.scheduledAt);
+    return { tasks: this.#tasks.size, oldestAgeMs };
+  }
+
+  pollers(): readonly { readonly identity: string; readonly lastSeenAt: number }[] {
+    const since = this.#clock.now() - this.#config.rememberForMs;
+    return [...this.#seen]
+      .filter(([, lastSeenAt]) => lastSeenAt >= since)
+      .map(([identity, lastSeenAt]) => ({ identity, lastSeenAt }));
+  }
+
+  /** Nothing waits here and nothing has for a while (or, asked so, at this moment): the queue can be made anew. */
+  isIdle(forMs: number): boolean {
+    if (this.#tasks.size > 0 || this.#polls.size > 0) return false;
+    return this.#clock.monotonicMs() - this.#lastUsedMs >= forMs;
+  }
+
+  /** Hands the task to the longest waiting poll, if any. */
+  #handOver(task: OfferedTask): boolean {
+    const [poll] = this.#polls;
+    poll?.end(task);
+    return poll !== undefined;
+  }
+
+  #wait(poller: Poller): Promise<OfferedTask | undefined> {
+    return new Promise((resolve) => {
+      const onAbort = () => poll.end(undefined);
+      const poll: WaitingPoll = {
+        end: (task) => {
+          this.#polls.delete(poll);
+          poller.signal.removeEventListener('abort', onAbort);
+          this.#see(poller.identity);
+          resolve(task);
+        },
+      };
+      this.#polls.add(poll);
+      poller.signal.addEventListener('abort', onAbort, { once: true });
+    });
+  }
+
+  #see(identity: string): void {
+    const nowMs = this.#clock.monotonicMs();
+    this.#lastPolledMs = nowMs;
+    this.#lastUsedMs = nowMs;
+    this.#seen.delete(identity);
+    this.#seen.set(identity, this.#clock.now());
+    if (this.#seen.size <= this.#config.maxIdentitiesPerQueue) return;
+    const [longestUnseen] = this.#seen.keys();
+    if (longestUnseen !== undefined) this.#seen.delete(longestUnseen);
+  }
+
+  #tellRoom(): void {
+    if (!this.#owesWord || this.#tasks.size * 2 > this.#config.maxTasksPerQueue) return;
+    this.#owesWord = false;
+    this.#onRoom(this.key);
+  }
+}
