@@ -5,7 +5,14 @@
 import type { AtollError } from '../../kernel/errors.ts';
 import type { EventAttributes, HistoryEvent } from '../../wire/events.ts';
 import type { Payloads } from '../../wire/plain.ts';
-import type { ExecutionState, PendingActivity, RunState, TaskStart, EpochMs } from './state.ts';
+import type {
+  EpochMs,
+  ExecutionState,
+  Ledger,
+  PendingActivity,
+  RunState,
+  TaskStart,
+} from './state.ts';
 import type { Transition } from './transition.ts';
 
 /** What the deciding shell knows beside the state. */
@@ -16,7 +23,8 @@ export type DecideContext = {
   readonly epoch: number;
   /** A fresh run id, for a start or a retry; used at most once. */
   readonly freshRunId: string;
-  /** How many pollers wait etc. never matters here; limits do. */
+  /** The ledger of the run's workflow id: remembered request ids (D15). */
+  readonly ledger: Ledger;
   readonly limits: HistoryLimits;
 };
 
@@ -70,9 +78,18 @@ export type Reply =
   | { readonly kind: 'done' }
   /** The input came too late or twice; nothing to do (due clocks, starts of tasks that are gone). */
   | { readonly kind: 'obsolete' }
-  | { readonly kind: 'started'; readonly runId: string; readonly fresh: boolean; readonly status: number }
+  | {
+      readonly kind: 'started';
+      readonly runId: string;
+      readonly fresh: boolean;
+      readonly status: number;
+    }
   | WorkflowTaskStartedReply
-  | { readonly kind: 'workflow-task-completed'; readonly closed: boolean; readonly newTask: boolean }
+  | {
+      readonly kind: 'workflow-task-completed';
+      readonly closed: boolean;
+      readonly newTask: boolean;
+    }
   | ActivityStartedReply
   | { readonly kind: 'heartbeat'; readonly cancelRequested: boolean };
 

@@ -22,7 +22,10 @@ export type RunState = {
   /** The epoch of the last transition. */
   readonly epoch: number;
   readonly nextEventId: number;
-  /** Encoded size of the whole history, in bytes (limits, BEHAVIOURS 24). */
+  /**
+   * Encoded size of the whole history, in bytes (limits, BEHAVIOURS 24). Only the shell knows encoded sizes: it adds
+   * those of a transition's events after `decide` and after `apply`, which leave this field alone.
+   */
   readonly historyBytes: number;
   /** Time of the last transition: history never goes back (D16). */
   readonly lastAt: EpochMs;
@@ -110,7 +113,12 @@ export type PendingActivity = {
   /** When this attempt may be offered: firstScheduledAt, or the end of its back-off. */
   readonly scheduledAt: EpochMs;
   readonly started?:
-    | { readonly at: EpochMs; readonly requestId: string; readonly identity: string; readonly epoch: number }
+    | {
+        readonly at: EpochMs;
+        readonly requestId: string;
+        readonly identity: string;
+        readonly epoch: number;
+      }
     | undefined;
   readonly lastHeartbeatAt?: EpochMs | undefined;
   readonly heartbeatDetails?: Payloads | undefined;
