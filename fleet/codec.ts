@@ -1,0 +1,93 @@
+/**
+ * The fleet map as JSON text, for stores that keep bytes. Decoding checks what is read: a map of another format,
+ * cut short or edited by hand into nonsense is refused with the reason, never half-used (D17).
+ */
+import { FLEET_MAP_FORMAT, type FleetMap } from './map.ts';
+
+export type Decoded =
+  | { readonly kind: 'map'; readonly map: FleetMap }
+  | { readonly kind: 'corrupt'; readonly why: string };
+
+/** Indented, since people read it; ends with a newline, so that a cut-off file never parses by luck. */
+export function encodeFleetMap(map: FleetMap): string {
+  return `${JSON.stringify(map, null, 2)}\n`;
+}
+
+export function decodeFleetMap(text: string): Decoded {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return corrupt(error instanceof Error ? error.message : String(error));
+  }
+  const why = wrongMap(value);
+  return why === undefined ? { kind: 'map', map: value as FleetMap } : corrupt(why);
+}
+
+function wrongMap(value: unknown): string | undefined {
+  if (!isRecord(value)) return 'it is not a JSON object';
+  if (value['format'] !== FLEET_MAP_FORMAT) {
+    return `its format is ${String(value['format'])} and this release reads ${FLEET_MAP_FORMAT}`;
+  }
+  if (!isCount(value['revision'])) return 'revision is not a whole number';
+  const { cells, namespaces } = value;
+  if (!isRecord(cells) || !isRecord(namespaces)) return 'cells or namespaces are missing';
+  for (const [id, cell] of Object.entries(cells)) {
+    if (!isCell(cell)) return `cell ${id} is not valid`;
+  }
+  for (const [id, namespace] of Object.entries(namespaces)) {
+    const wrong = wrongNamespace(id, namespace, cells);
+    if (wrong !== undefined) return `namespace ${id}: ${wrong}`;
+  }
+  return undefined;
+}
+
+function isCell(cell: unknown): boolean {
+  return (
+    isRecord(cell) && isText(cell['region']) && isText(cell['address']) && isCount(cell['shards'])
+  );
+}
+
+function wrongNamespace(id: string, value: unknown, cells: object): string | undefined {
+  if (!isRecord(value)) return 'it is not an object';
+  if (value['id'] !== id) return 'its id differs from its key';
+  for (const field of ['name', 'description', 'ownerEmail']) {
+    if (!isText(value[field])) return `${field} is not a string`;
+  }
+  for (const field of ['retentionMs', 'registeredAt']) {
+    if (!isCount(value[field])) return `${field} is not a whole number`;
+  }
+  if (!['registered', 'deprecated', 'deleted'].includes(String(value['state'])))
+    return 'state is unknown';
+  if (!isRecord(value['data']) || !isRecord(value['customSearchAttributes'])) {
+    return 'data or customSearchAttributes are missing';
+  }
+  return wrongPlacement(value['placement'], cells);
+}
+
+function wrongPlacement(value: unknown, cells: object): string | undefined {
+  if (!isRecord(value)) return 'placement is missing';
+  const { active, replicas, epoch, state } = value;
+  if (!isText(active) || !Object.hasOwn(cells, active))
+    return `active cell ${String(active)} is not in the map`;
+  if (!Array.isArray(replicas) || !replicas.includes(active))
+    return 'replicas lack the active cell';
+  if (!isCount(epoch) || epoch < 1) return 'epoch is not a whole number from 1';
+  if (!isRecord(state) || (state['kind'] !== 'active' && state['kind'] !== 'handover')) {
+    return 'placement state is unknown';
+  }
+  return undefined;
+}
+
+function corrupt(why: string): Decoded {
+  return { kind: 'corrupt', why };
+}
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
