@@ -24,7 +24,10 @@ export const GRPC_STATUS = {
 export type ErrorCode = keyof typeof GRPC_STATUS;
 
 /** A typed detail that travels with the error; `type` is a name that wire/ can encode, `value` its fields. */
-export type ErrorDetail = { readonly type: string; readonly value: Readonly<Record<string, unknown>> };
+export type ErrorDetail = {
+  readonly type: string;
+  readonly value: Readonly<Record<string, unknown>>;
+};
 
 export class AtollError extends Error {
   override readonly name = 'AtollError';
@@ -32,7 +35,11 @@ export class AtollError extends Error {
   readonly detail: ErrorDetail | undefined;
 
   /** @param message what happened and what to do about it, for a person; never secrets or payloads */
-  constructor(code: ErrorCode, message: string, options: { cause?: unknown; detail?: ErrorDetail } = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { cause?: unknown; detail?: ErrorDetail } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.detail = options.detail;

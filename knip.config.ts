@@ -1,0 +1,24 @@
+/**
+ * Dead code and unlisted dependencies (`npm run dead`). What ships starts in bin/; a file, an export or a
+ * package that nothing reaches from there, from a test or from a script goes.
+ */
+import type { KnipConfig } from 'knip';
+
+const config: KnipConfig = {
+  entry: [
+    'bin/*.ts',
+    'tools/*.{ts,mjs}',
+    'examples/*/*.ts',
+    'bench/*.ts',
+    'chaos/**/main.ts',
+    '**/*.test.ts',
+    'arch.config.ts',
+  ],
+  project: ['**/*.{ts,mjs}', '!dist/**'],
+  // A type beside its function documents it even when nobody names it.
+  ignoreExportsUsedInFile: true,
+  // Test tools wait for their callers longer than shipped code may.
+  ignoreIssues: { '**/{testing,conformance}/**': ['exports', 'types', 'classMembers'] },
+};
+
+export default config;

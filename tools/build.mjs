@@ -1,0 +1,36 @@
+/**
+ * `npm run build`: compiles the shipped folders to dist/ and copies what the compiler leaves behind.
+ *
+ * Place: also `prepare`, so `npm ci` in a clone leaves a working `atoll` command.
+ *
+ * Invariants
+ *  1. dist/ holds nothing of an earlier build.
+ *  2. A build without a single compiled file fails.
+ */
+import { execFileSync } from 'node:child_process';
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { createRequire } from 'node:module';
+
+/** Folders of tsconfig.build.json, and the kinds of file in them that are read at run time. */
+const SHIPPED = ['bin', 'kernel', 'wire', 'fleet', 'cell', 'router'];
+const ASSETS = /\.(sql|proto|json|binpb)$/;
+const LEFT_OUT = /(^|\/)(testing|conformance)\//;
+
+const tsc = createRequire(import.meta.url).resolve('typescript/lib/tsc.js');
+rmSync('dist', { recursive: true, force: true });
+execFileSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { stdio: 'inherit' });
+
+for (const folder of SHIPPED.filter((name) => existsSync(name))) {
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (!entry.isFile() || !ASSETS.test(path) || LEFT_OUT.test(path)) continue;
+    mkdirSync(dirname(join('dist', path)), { recursive: true });
+    cpSync(path, join('dist', path));
+  }
+}
+
+const compiled = readdirSync('dist', { recursive: true }).filter((name) => name.endsWith('.js'));
+if (compiled.length === 0) throw new Error('the build compiled no file');
+if (existsSync('dist/bin/atoll.js')) chmodSync('dist/bin/atoll.js', 0o755);
+console.log(`built ${compiled.length} files into dist/`);

@@ -1,0 +1,17 @@
+/**
+ * The gates of the house, each a command that fails by itself: types, lint, format, arrows, dead code.
+ *
+ * Place: `npm run check` runs them alone; `npm test` runs them before the tests.
+ */
+import { pathToFileURL } from 'node:url';
+import { runSteps } from './run-steps.mjs';
+
+/** @type {import('./run-steps.mjs').Step[]} */
+export const gates = ['typecheck', 'lint', 'format:check', 'arch', 'dead'].map((script) => ({
+  name: script,
+  command: ['npm', 'run', '--silent', script],
+  counts: 'one',
+  maxMinutes: 3,
+}));
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) await runSteps(gates);
