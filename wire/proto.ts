@@ -1,0 +1,171 @@
+/**
+ * The one door to the contract's descriptors (`@temporalio/proto`, `protobufjs`): message types by full name,
+ * encoded and decoded as `Plain` data.
+ *
+ * Place: below every codec of wire/. The official SDK shares the descriptor root of `@temporalio/proto` when it
+ * runs in the same process, so we copy the descriptors into a root of our own and leave that one alone.
+ *
+ * Invariants
+ *  1. What is decoded is plain: objects with `Object` as constructor that own only what was on the wire. An absent
+ *     scalar or message reads as undefined, an absent map or list as undefined or an empty frozen one.
+ *  2. 64-bit integers are numbers: exact up to 2^53, rounded beyond (nothing of the contract goes there).
+ *  3. Fields that this release does not know are dropped. Of several members of a oneof on the wire all are kept.
+ *  4. `decode` gives views onto its input for `bytes` fields; `decodeCopy` gives copies, which do not pin it.
+ *  5. A message that does not parse is an `invalid-argument`, never another error.
+ */
+import proto from '@temporalio/proto';
+import protobuf from 'protobufjs/light.js';
+import { AtollError } from '../kernel/errors.ts';
+import { invariant } from '../kernel/invariant.ts';
+import { PlainReader, CopyingReader } from './plain-reader.ts';
+
+/** A message type of the contract whose plain form is `T`. */
+export type MessageType<T> = {
+  /** Full name, such as `temporal.api.history.v1.History`. */
+  readonly name: string;
+  encode(value: T): Uint8Array;
+  /** @throws AtollError `invalid-argument` when the bytes are not such a message */
+  decode(bytes: Uint8Array): T;
+  /** As `decode`, with `bytes` fields copied. */
+  decodeCopy(bytes: Uint8Array): T;
+};
+
+/** One RPC of a service: its name and the full names of its messages. */
+export type MethodShape = {
+  readonly name: string;
+  readonly request: string;
+  readonly response: string;
+};
+
+/** The package's own root, which the official SDK uses as well: read, never changed. */
+const contract = proto as unknown as protobuf.Root;
+const root = ownRoot();
+const prepared = new Set<protobuf.Type>();
+
+/** The message type of that full name. Its codec is compiled at first use (up to 28 ms: see `warm`). */
+export function messageType<T>(name: string): MessageType<T> {
+  const type = root.lookupType(name);
+  let ready = false;
+  const use = () => {
+    if (!ready) prepare(type);
+    ready = true;
+    return type;
+  };
+  return {
+    name,
+    encode: (value) =>
+      use()
+        .encode(value as object)
+        .finish(),
+    decode: (bytes) => decodeWith<T>(use(), new PlainReader(bytes)),
+    decodeCopy: (bytes) => decodeWith<T>(use(), new CopyingReader(bytes)),
+  };
+}
+
+/** The RPCs of a service, such as `grpc.health.v1.Health`. */
+export function methodsOf(service: string): readonly MethodShape[] {
+  return root.lookupService(service).methodsArray.map((method) => {
+    method.resolve();
+    const { resolvedRequestType: request, resolvedResponseType: response } = method;
+    invariant(request !== null && response !== null, `${service}/${method.name}: no such message`);
+    return {
+      name: method.name,
+      request: request.fullName.slice(1),
+      response: response.fullName.slice(1),
+    };
+  });
+}
+
+/** Name → number of an enum of the contract, such as `temporal.api.enums.v1.EventType`. */
+export function enumValues(name: string): Readonly<Record<string, number>> {
+  return root.lookupEnum(name).values;
+}
+
+/** The names of a message's fields by number. */
+export function fieldNames(name: string): ReadonlyMap<number, string> {
+  return new Map(root.lookupType(name).fieldsArray.map((field) => [field.id, field.name]));
+}
+
+function decodeWith<T>(type: protobuf.Type, reader: protobuf.Reader): T {
+  try {
+    return type.decode(reader) as T;
+  } catch (thrown) {
+    const reason = thrown instanceof Error ? thrown.message : String(thrown);
+    throw new AtollError('invalid-argument', `malformed ${type.name}: ${reason}`, {
+      cause: thrown,
+    });
+  }
+}
+
+/** The type's decoder, and those of all that it contains, shall make plain objects. Before their first use. */
+function prepare(type: protobuf.Type): void {
+  if (prepared.has(type)) return;
+  prepared.add(type);
+  type.ctor = plainConstructor(type);
+  for (const field of type.fieldsArray) {
+    const inner = field.resolve().resolvedType;
+    if (inner instanceof protobuf.Type) prepare(inner);
+  }
+}
+
+/**
+ * A constructor that returns an object of another kind than its own, so that none of the library's defaults,
+ * accessors and `toJSON` are inherited. The generated decoder compares an absent map with `util.emptyObject`, so types with
+ * maps find it on a prototype of theirs.
+ */
+function plainConstructor(type: protobuf.Type): protobuf.Constructor<object> {
+  const maps = type.fieldsArray.filter((field) => field.map);
+  if (maps.length === 0) return constructorOf(() => ({}));
+  const empty = Object.fromEntries(
+    maps.map((f) => [f.name, { value: protobuf.util.emptyObject, writable: true }]),
+  );
+  class Holder {}
+  Object.defineProperties(Holder.prototype, { ...empty, constructor: { value: Object } });
+  return constructorOf(() => new Holder());
+}
+
+/** A function that `new` may call; not a class, since protobufjs replaces its prototype. */
+function constructorOf(make: () => object): protobuf.Constructor<object> {
+  return function () {
+    return make();
+  } as unknown as protobuf.Constructor<object>;
+}
+
+type Node = {
+  nested?: Record<string, Node>;
+  oneofs?: Record<string, { oneof: string[] }>;
+  fields?: Record<string, { options?: object }>;
+};
+
+/** Only what the engine speaks; the rest of the package (worker core, cloud API) stays out. */
+function ownRoot(): protobuf.Root {
+  const api = contract.lookup('temporal.api');
+  const google = contract.lookup('google');
+  const grpc = contract.lookup('grpc');
+  invariant(
+    api !== null && google !== null && grpc !== null,
+    'the contract package lacks a part of the API',
+  );
+  const nested = {
+    temporal: { nested: { api: api.toJSON() } },
+    google: google.toJSON(),
+    grpc: grpc.toJSON(),
+  };
+  delete (nested.temporal.nested.api as Node).nested?.['cloud'];
+  const json = { nested } as Node;
+  withoutOneofs(json);
+  const own = protobuf.Root.fromJSON(json as protobuf.INamespace);
+  own.resolveAll();
+  return own;
+}
+
+/** Turns members of oneofs into fields with presence: the same bytes, but no virtual property in what is decoded. */
+function withoutOneofs(node: Node): void {
+  for (const name of Object.values(node.oneofs ?? {}).flatMap(({ oneof }) => oneof)) {
+    const field = node.fields?.[name];
+    if (field !== undefined)
+      field.options = { ...field.options, features: { field_presence: 'EXPLICIT' } };
+  }
+  delete node.oneofs;
+  for (const child of Object.values(node.nested ?? {})) withoutOneofs(child);
+}
