@@ -33,16 +33,23 @@ export class AtollError extends Error {
   override readonly name = 'AtollError';
   readonly code: ErrorCode;
   readonly detail: ErrorDetail | undefined;
+  /** Headers that travel beside the status, for machines between us and the caller (D8): lower case, never secrets. */
+  readonly trailers: Readonly<Record<string, string>> | undefined;
 
   /** @param message what happened and what to do about it, for a person; never secrets or payloads */
   constructor(
     code: ErrorCode,
     message: string,
-    options: { cause?: unknown; detail?: ErrorDetail } = {},
+    options: {
+      cause?: unknown;
+      detail?: ErrorDetail;
+      trailers?: Readonly<Record<string, string>>;
+    } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.detail = options.detail;
+    this.trailers = options.trailers;
   }
 }
 
