@@ -56,7 +56,7 @@ export async function checkArrows(baseDir: string, folders: string[]): Promise<F
 }
 
 function filesOf(baseDir: string, folder: string): string[] {
-  return readdirSync(join(baseDir, folder), { recursive: true })
+  return readdirSync(join(baseDir, folder), { recursive: true, encoding: 'utf8' })
     .map((name) => `${folder}/${name}`)
     .filter((path) => path.endsWith('.ts') && !path.includes('node_modules'));
 }
