@@ -1,0 +1,76 @@
+/** One run of the driver: connect, drive, reconcile, say so. Place: under `driver-main.ts` and the demo. */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Client } from '@temporalio/client';
+import type { Duration } from '@temporalio/common';
+import { connectPatiently } from './connect.ts';
+import { Drive } from './drive.ts';
+import { Journal } from './journal.ts';
+import { LedgerClient } from './ledger/ask-ledger.ts';
+import { showProgress } from './progress.ts';
+import { readOrders } from './read-orders.ts';
+import { describeReport, reconcile } from './reconcile.ts';
+
+export type DriverOptions = {
+  readonly address: string;
+  readonly namespace: string;
+  readonly ledgerUrl: string;
+  /** How many orders of the file, from its beginning. */
+  readonly orders: number;
+  /** How long a paid order waits for its parcel, such as `15s` or `14 days`. */
+  readonly shipWithin: Duration;
+  readonly perSecond?: number;
+  /** Folder for `client.jsonl`, the journal of what the engine acknowledged. */
+  readonly logDir?: string;
+  readonly signal: AbortSignal;
+};
+
+/** Runs the driver. True if the books reconcile; the report goes to stdout either way. */
+export async function runDriver(options: DriverOptions): Promise<boolean> {
+  const orders = await readOrders(undefined, options.orders);
+  const journal = await openJournal(options.logDir);
+  const connection = await connectPatiently(options.address);
+  const client = new Client({ connection, namespace: options.namespace });
+  try {
+    const drive = new Drive(client, orders.length, {
+      shipWithin: options.shipWithin,
+      signal: options.signal,
+      ...(options.perSecond ? { perSecond: options.perSecond } : {}),
+      ...(journal ? { journal } : {}),
+    });
+    const results = await shown(drive, options.signal, () => drive.run(orders));
+    const totals = await new LedgerClient(options.ledgerUrl).totals();
+    const report = reconcile(orders, { results, totals });
+    process.stdout.write(`${describeReport(report)}\n`);
+    return report.wrong.length === 0;
+  } finally {
+    await connection.close();
+    await journal?.close();
+  }
+}
+
+async function openJournal(folder: string | undefined): Promise<Journal | undefined> {
+  if (!folder) return undefined;
+  await mkdir(folder, { recursive: true });
+  return Journal.open(join(folder, 'client.jsonl'));
+}
+
+/** Shows the drive's progress for as long as `work` runs. */
+async function shown<Answer>(
+  drive: Drive,
+  stop: AbortSignal,
+  work: () => Promise<Answer>,
+): Promise<Answer> {
+  const over = new AbortController();
+  const showing = showProgress(
+    drive.progress,
+    process.stdout,
+    AbortSignal.any([over.signal, stop]),
+  );
+  try {
+    return await work();
+  } finally {
+    over.abort();
+    await showing;
+  }
+}
