@@ -61,6 +61,8 @@ export type HistoryPageToken = {
   readonly epoch?: number | undefined;
   /** Of the pages of a workflow task: its token, whose scheduled and started events may have to be shown at the end. */
   readonly taskToken?: Uint8Array | undefined;
+  /** Encoded events to show after `lastEventId`: what a poller sees though history does not hold it. */
+  readonly tail?: Uint8Array | undefined;
 };
 
 /** Where the next page of a list begins. */
@@ -120,6 +122,7 @@ export const HISTORY_PAGE_TOKEN: TokenKind<HistoryPageToken> = {
     'lastEventId',
     'epoch',
     'taskToken',
+    'tail',
   ],
 };
 export const LIST_PAGE_TOKEN: TokenKind<ListPageToken> = {
