@@ -1,0 +1,145 @@
+/**
+ * A checkpoint of many shards as one statement (PROTOCOLS 3): no transaction ever waits for a client, however long
+ * its process sleeps.
+ *
+ * The statement: `moved` moves each shard's checkpoint if range and old checkpoint are as its owner believes. Every
+ * write of a view joins `moved`, so a shard that did not move leaves no trace. The log is cut between what was cut
+ * before and what the owner asks for, takeover rows excepted: they are the fence.
+ *
+ * Invariants
+ *  1. A view row is written only for a shard that moved in the same statement.
+ *  2. Arrays are in shard order, so that two checkpoints never wait for each other in a circle.
+ */
+import type { Checkpoint, ShardId } from '../shard-log.ts';
+import type { ViewBatch } from '../views.ts';
+import { int4Array, int8Array } from './binary-array.ts';
+import type { Statement } from './connection.ts';
+import {
+  EXECUTIONS,
+  HISTORY,
+  LEDGER,
+  RUNS,
+  TASKS,
+  TIMERS,
+  type Column,
+  type Placed,
+  type ViewTable,
+} from './view-tables.ts';
+
+/** One part of the statement: its text, once the number of parameters before it is known, and its parameters. */
+type Part = {
+  readonly name: string;
+  readonly parameters: number;
+  readonly text: (firstParameter: number) => string;
+  readonly values: (batch: readonly Checkpoint[]) => readonly Buffer[];
+};
+
+function put<Row>(view: ViewTable<Row>, rows: (views: ViewBatch) => readonly Row[]): Part {
+  const columns = [...view.key, ...view.rest];
+  return {
+    name: `put_${view.table}`,
+    parameters: columns.length,
+    text: (first) => `
+      INSERT INTO ${view.table} (${names(columns)})
+      SELECT ${names(columns, 'v.')} FROM unnest(${parameters(columns, first)}) AS v(${names(columns)})
+      JOIN moved ON moved.shard_id = v.shard_id
+      ON CONFLICT (${names(view.key)}) DO UPDATE SET
+        ${view.rest.map(({ name }) => `${name} = excluded.${name}`).join(', ')}`,
+    values: (batch) => encode(columns, placed(batch, rows)),
+  };
+}
+
+function drop<Row>(view: ViewTable<Row>, rows: (views: ViewBatch) => readonly Row[]): Part {
+  return {
+    name: `drop_${view.table}`,
+    parameters: view.key.length,
+    text: (first) => `
+      DELETE FROM ${view.table} gone
+      USING unnest(${parameters(view.key, first)}) AS v(${names(view.key)}), moved
+      WHERE moved.shard_id = v.shard_id AND ${view.key
+        .map(({ name }) => `gone.${name} = v.${name}`)
+        .join(' AND ')}`,
+    values: (batch) => encode(view.key, placed(batch, rows)),
+  };
+}
+
+const PARTS: readonly Part[] = [
+  put(RUNS, (views) => views.runs),
+  put(EXECUTIONS, (views) => views.executions),
+  put(LEDGER, (views) => views.ledger.put),
+  drop(LEDGER, (views) => views.ledger.drop),
+  put(HISTORY, (views) => views.history),
+  put(TIMERS, (views) => views.timers.put),
+  drop(TIMERS, (views) => views.timers.drop),
+  put(TASKS, (views) => views.tasks.put),
+  drop(TASKS, (views) => views.tasks.drop),
+];
+
+const OWN_PARAMETERS = 5;
+const TEXT = statementText();
+
+function statementText(): string {
+  let first = OWN_PARAMETERS + 1;
+  const writes = PARTS.map((part) => {
+    const text = `${part.name} AS (${part.text(first)})`;
+    first += part.parameters;
+    return text;
+  });
+  return `
+    WITH wanted AS (
+      SELECT * FROM unnest($1::int4[], $2::int8[], $3::int8[], $4::int8[], $5::int8[])
+        AS w(shard_id, range_id, from_seq, to_seq, delete_to)
+    ), moved AS (
+      UPDATE shard s
+      SET checkpoint_seq = w.to_seq, deleted_seq = greatest(s.deleted_seq, w.delete_to)
+      FROM wanted w
+      WHERE s.shard_id = w.shard_id AND s.range_id = w.range_id AND s.checkpoint_seq = w.from_seq
+      RETURNING s.shard_id, w.delete_to
+    ), ${writes.join(', ')}, cut AS (
+      DELETE FROM shard_log l USING moved, shard before
+      WHERE before.shard_id = moved.shard_id AND l.shard_id = moved.shard_id
+        AND l.seq > before.deleted_seq AND l.seq <= moved.delete_to AND NOT l.takeover
+    )
+    SELECT shard_id FROM moved`;
+}
+
+/** The statement that checkpoints these shards; its rows name those that moved. */
+export function checkpointStatement(batch: readonly Checkpoint[]): Statement {
+  const ordered = batch.toSorted((a, b) => a.shard - b.shard);
+  return {
+    name: 'checkpoint',
+    text: TEXT,
+    values: [
+      int4Array(ordered.map(({ shard }) => shard)),
+      int8Array(ordered.map(({ range }) => range)),
+      int8Array(ordered.map(({ from }) => from)),
+      int8Array(ordered.map(({ to }) => to)),
+      int8Array(ordered.map(({ deleteTo }) => deleteTo)),
+      ...PARTS.flatMap((part) => part.values(ordered)),
+    ],
+  };
+}
+
+export type MovedRow = { readonly shard_id: ShardId };
+
+function placed<Row>(
+  batch: readonly Checkpoint[],
+  rows: (views: ViewBatch) => readonly Row[],
+): readonly Placed<Row>[] {
+  return batch.flatMap(({ shard, views }) => rows(views).map((row) => ({ shard, row })));
+}
+
+function encode<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Placed<Row>[],
+): readonly Buffer[] {
+  return columns.map((column) => column.encode(rows));
+}
+
+function names(columns: readonly { readonly name: string }[], prefix = ''): string {
+  return columns.map(({ name }) => `${prefix}${name}`).join(', ');
+}
+
+function parameters(columns: readonly { readonly type: string }[], first: number): string {
+  return columns.map(({ type }, index) => `$${first + index}::${type}[]`).join(', ');
+}

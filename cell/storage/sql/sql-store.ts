@@ -1,0 +1,174 @@
+/**
+ * A cell's storage on PostgreSQL: log, views, and a door to the database for others.
+ *
+ * Place: `bin/` opens one per cell, migrates and provisions it, and hands `log` and `views` to the shards.
+ *
+ * Connections: two writers, a read barrier and up to four spare ones (`writer-session.ts`), a pool of up to four for
+ * reads and takeovers, one for checkpoints. They are made again when they are next needed; a lost database is an
+ * error of each call, never of the process.
+ */
+import type { Clock } from '../../../kernel/clock.ts';
+import { AtollError } from '../../../kernel/errors.ts';
+import type { Log } from '../../../kernel/log.ts';
+import type { Checkpoint, SessionId, ShardId, ShardLog } from '../shard-log.ts';
+import type { ShardViews } from '../views.ts';
+import { appendRows } from './append.ts';
+import { checkpointStatement, type MovedRow } from './checkpoint.ts';
+import { ConnectionPool } from './connection-pool.ts';
+import { SqlConnection, type ConnectionOptions } from './connection.ts';
+import { ensureDatabase } from './ensure-database.ts';
+import type { Database } from './database.ts';
+import { migrate } from './migrate.ts';
+import { claimShard, pruneShard, readPosition, readTail, readVerdicts } from './ownership.ts';
+import { provision } from './provision.ts';
+import { SqlViews } from './sql-views.ts';
+import { WriterSessions } from './writer-session.ts';
+
+const READERS = 4;
+const OLDEST_SERVER = 150_000;
+
+export type SqlStoreOptions = {
+  /** `postgres://user:password@host:port/database` */
+  readonly url: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Default `read committed`. */
+  readonly isolation?: 'read committed' | 'repeatable read';
+  /** When the server ends an append or a read barrier, in ms; keep it below what appenders wait. Default 3,000. */
+  readonly writeStatementMs?: number;
+  /** When the server ends any other statement, in ms. Default 15,000. */
+  readonly readStatementMs?: number;
+};
+
+export type SqlStore = {
+  readonly log: ShardLog;
+  readonly views: ShardViews;
+  readonly database: Database;
+  /** Brings the schema to this release; idempotent. */
+  migrate(signal: AbortSignal): Promise<void>;
+  /** Makes the cell's shards, or checks that there are as many. */
+  provision(shardCount: number, signal: AbortSignal): Promise<void>;
+  /** Gives all connections up. Calls in flight reject; what they sent may still be carried out. */
+  close(): void;
+};
+
+/**
+ * Connects (creating the database if it is missing and the user may) and checks the server. Rejects with an
+ * AtollError that says what to do: unreachable, wrong password, no such database, too old, a standby.
+ */
+export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> {
+  const base = {
+    url: options.url,
+    clock: options.clock,
+    isolation: options.isolation ?? ('read committed' as const),
+    statementMs: options.readStatementMs ?? 15_000,
+    lockMs: 2_000,
+  };
+  await ensureDatabase({ ...base, purpose: 'start' });
+  await checkServer({ ...base, purpose: 'start' }, options.log);
+  const statementMs = options.writeStatementMs ?? 3_000;
+  const sessions = new WriterSessions(
+    { ...base, purpose: 'append', statementMs, lockMs: Math.ceil(statementMs / 3) },
+    options.log,
+  );
+  const pool = new ConnectionPool({ ...base, purpose: 'read' }, READERS);
+  const checkpoints = new ConnectionPool({ ...base, purpose: 'checkpoint' }, 1);
+  return {
+    log: new SqlShardLog({ sessions, pool, checkpoints, log: options.log }),
+    views: new SqlViews(pool),
+    database: pool,
+    migrate: (signal) => migrate(pool, { log: options.log, signal }),
+    provision: (shardCount, signal) => provision(pool, shardCount, signal),
+    close() {
+      sessions.close();
+      pool.close();
+      checkpoints.close();
+    },
+  };
+}
+
+async function checkServer(options: ConnectionOptions, log: Log): Promise<void> {
+  const connection = await SqlConnection.open(options);
+  const { facts, endpoint } = connection;
+  connection.close();
+  const at = `PostgreSQL at ${endpoint.host}:${endpoint.port}`;
+  if (facts.version < OLDEST_SERVER) {
+    throw new AtollError(
+      'failed-precondition',
+      `${at} has version ${Math.floor(facts.version / 10_000)}: Atoll needs 15 or newer`,
+    );
+  }
+  if (facts.encoding !== 'UTF8') {
+    throw new AtollError(
+      'failed-precondition',
+      `database "${endpoint.database}" has the encoding ${facts.encoding}: create one with UTF8`,
+    );
+  }
+  if (!facts.fsync) {
+    log.warn(
+      {},
+      `${at} runs with fsync off: a crash of its machine can lose what was acknowledged`,
+    );
+  }
+}
+
+type SqlShardLogParts = {
+  readonly sessions: WriterSessions;
+  readonly pool: ConnectionPool;
+  readonly checkpoints: ConnectionPool;
+  readonly log: Log;
+};
+
+class SqlShardLog implements ShardLog {
+  readonly #parts: SqlShardLogParts;
+
+  constructor(parts: SqlShardLogParts) {
+    this.#parts = parts;
+  }
+
+  async append(
+    ...[rows, session, signal]: Parameters<ShardLog['append']>
+  ): ReturnType<ShardLog['append']> {
+    const { sessions } = this.#parts;
+    const parity = (rows[0]?.shard ?? 0) % 2;
+    const stale = rows.map(() => ({ kind: 'stale-session' as const }));
+    if (!sessions.named(session)) return stale;
+    const connection = () => {
+      const live = sessions.named(session);
+      if (live) return sessions.connectionFor(live, parity);
+      return Promise.reject(new AtollError('unavailable', 'the session with the database ended'));
+    };
+    return appendRows(connection, rows, signal);
+  }
+
+  async verify(
+    ...[claims, signal]: Parameters<ShardLog['verify']>
+  ): ReturnType<ShardLog['verify']> {
+    const session = await this.#parts.sessions.live(signal);
+    const verdicts = claims.length === 0 ? [] : await readVerdicts(session.barrier, claims, signal);
+    return { session: session.id satisfies SessionId, verdicts };
+  }
+
+  async claim(shard: ShardId, signal: AbortSignal): ReturnType<ShardLog['claim']> {
+    const range = await claimShard(this.#parts.pool, shard, signal);
+    // Housekeeping that nobody waits for: what it leaves, the next claim sweeps.
+    pruneShard(this.#parts.pool, shard, signal).catch((error: unknown) =>
+      this.#parts.log.debug({ shard, error }, 'did not prune the log'),
+    );
+    return range;
+  }
+
+  position(shard: ShardId, signal: AbortSignal): ReturnType<ShardLog['position']> {
+    return readPosition(this.#parts.pool, shard, signal);
+  }
+
+  tail(shard: ShardId, signal: AbortSignal): ReturnType<ShardLog['tail']> {
+    return readTail(this.#parts.pool, shard, signal);
+  }
+
+  async checkpoint(batch: readonly Checkpoint[], signal: AbortSignal): Promise<readonly ShardId[]> {
+    if (batch.length === 0) return [];
+    const moved = await this.#parts.checkpoints.run<MovedRow>(checkpointStatement(batch), signal);
+    return moved.map(({ shard_id }) => shard_id);
+  }
+}

@@ -1,0 +1,143 @@
+/**
+ * The connections that append, and the session that they are (promise 4 of the log's port).
+ *
+ * Place: appends go to one of two writers by the shard's parity, so that statements stay large; a statement that
+ * finds its writer busy is one that is being settled alone, and takes a spare one, so that a blocked key holds up
+ * only its shard (PROTOCOLS 1). Read barriers have a connection of their own and never wait for an append.
+ *
+ * Invariants
+ *  1. All connections of a session lead to one life of one primary. Once one of them is lost, all are given up.
+ *  2. The session id grows with each session; an append never goes to another session than the one it names.
+ *  3. One attempt at a time makes a session; callers wait for it no longer than their signal allows.
+ */
+import { AtollError } from '../../../kernel/errors.ts';
+import type { Log } from '../../../kernel/log.ts';
+import type { SessionId } from '../shard-log.ts';
+import { SqlConnection, type ConnectionOptions } from './connection.ts';
+
+const MAX_SPARES = 4;
+
+export type WriterSession = {
+  readonly id: SessionId;
+  readonly writers: readonly [SqlConnection, SqlConnection];
+  readonly barrier: SqlConnection;
+  readonly spares: SqlConnection[];
+};
+
+export class WriterSessions {
+  readonly #options: ConnectionOptions;
+  readonly #log: Log;
+  #current: WriterSession | undefined;
+  #opening: Promise<WriterSession> | undefined;
+  #lastId = 0;
+  #closed = false;
+
+  constructor(options: ConnectionOptions, log: Log) {
+    this.#options = options;
+    this.#log = log;
+  }
+
+  /** The live session, if it is this one. */
+  named(id: SessionId): WriterSession | undefined {
+    return this.#current?.id === id ? this.#current : undefined;
+  }
+
+  /** The live session, made anew if there is none. */
+  async live(signal: AbortSignal): Promise<WriterSession> {
+    if (this.#current) return this.#current;
+    this.#opening ??= this.#open().finally(() => {
+      this.#opening = undefined;
+    });
+    return withSignal(this.#opening, signal);
+  }
+
+  /** The connection for a statement on shards of this parity. */
+  async connectionFor(session: WriterSession, parity: number): Promise<SqlConnection> {
+    const writer = session.writers[parity === 0 ? 0 : 1];
+    if (writer.load === 0) return writer;
+    const idle = session.spares.find((spare) => spare.load === 0);
+    if (idle) return idle;
+    if (session.spares.length < MAX_SPARES) return this.#addSpare(session);
+    return session.spares.reduce(
+      (least, spare) => (spare.load < least.load ? spare : least),
+      writer,
+    );
+  }
+
+  /** Gives all connections up. */
+  close(): void {
+    this.#closed = true;
+    if (this.#current) this.#end(this.#current);
+  }
+
+  async #open(): Promise<WriterSession> {
+    const opened = await Promise.allSettled([this.#connect(), this.#connect(), this.#connect()]);
+    const [first, second, barrier] = opened.flatMap((each) =>
+      each.status === 'fulfilled' ? [each.value] : [],
+    );
+    const identities = new Set([first, second, barrier].map((each) => each?.facts.identity));
+    if (!first || !second || !barrier || identities.size > 1 || this.#closed) {
+      for (const connection of [first, second, barrier]) connection?.close();
+      const failure = opened.find((each) => each.status === 'rejected');
+      throw (
+        failure?.reason ??
+        new AtollError('unavailable', 'the database changed its primary: try again')
+      );
+    }
+    this.#lastId += 1;
+    const session: WriterSession = {
+      // Ids are ours alone and only grow; the brand says where a number may be used.
+      id: this.#lastId as SessionId,
+      writers: [first, second],
+      barrier,
+      spares: [],
+    };
+    this.#current = session;
+    for (const connection of [first, second, barrier]) {
+      connection.onLost(() => this.#end(session));
+    }
+    return session;
+  }
+
+  async #addSpare(session: WriterSession): Promise<SqlConnection> {
+    const spare = await this.#connect();
+    if (this.#current !== session || spare.facts.identity !== session.barrier.facts.identity) {
+      spare.close();
+      this.#end(session);
+      throw new AtollError('unavailable', 'the database changed its primary: try again');
+    }
+    session.spares.push(spare);
+    spare.onLost(() => this.#end(session));
+    return spare;
+  }
+
+  async #connect(): Promise<SqlConnection> {
+    const connection = await SqlConnection.open(this.#options);
+    if (!connection.facts.standby) return connection;
+    connection.close();
+    const { host, port } = connection.endpoint;
+    throw new AtollError(
+      'unavailable',
+      `PostgreSQL at ${host}:${port} is a standby: the database URL must lead to the primary`,
+    );
+  }
+
+  #end(session: WriterSession): void {
+    if (this.#current !== session) return;
+    this.#current = undefined;
+    if (!this.#closed) {
+      this.#log.warn({ session: session.id }, 'lost the database; appends wait for a new session');
+    }
+    for (const each of [...session.writers, session.barrier, ...session.spares]) each.close();
+  }
+}
+
+function withSignal<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const giveUp = () =>
+      reject(new AtollError('deadline-exceeded', 'the database did not answer in time'));
+    if (signal.aborted) giveUp();
+    signal.addEventListener('abort', giveUp, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp));
+  });
+}
