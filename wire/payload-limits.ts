@@ -13,13 +13,15 @@ export type PayloadCheck =
   | { readonly kind: 'fine' }
   | { readonly kind: 'large'; readonly field: string; readonly bytes: number };
 
-type Fields = Memo | Header | SearchAttributes;
+/** A memo or header has `fields`, search attributes `indexedFields`. */
+type Fields = Memo & Header & SearchAttributes;
 
 export function payloadBytes(payload: Payload | undefined): number {
   if (payload === undefined) return 0;
   let bytes = payload.data?.length ?? 0;
-  for (const [key, value] of Object.entries(payload.metadata ?? {}))
-    bytes += key.length + value.length;
+  for (const [key, value] of Object.entries(payload.metadata ?? {})) {
+    bytes += key.length + (value?.length ?? 0);
+  }
   return bytes;
 }
 
@@ -29,9 +31,7 @@ export function payloadsBytes(payloads: Payloads | undefined): number {
 
 /** Of a memo, a header or search attributes: names count. */
 export function fieldsBytes(value: Fields | undefined): number {
-  if (value === undefined) return 0;
-  const named = 'indexedFields' in value ? value.indexedFields : (value as Memo).fields;
-  return Object.entries(named ?? {}).reduce(
+  return Object.entries(value?.fields ?? value?.indexedFields ?? {}).reduce(
     (sum, [name, payload]) => sum + name.length + payloadBytes(payload),
     0,
   );

@@ -81,9 +81,35 @@ export function enumValues(name: string): Readonly<Record<string, number>> {
   return root.lookupEnum(name).values;
 }
 
-/** The names of a message's fields by number. */
-export function fieldNames(name: string): ReadonlyMap<number, string> {
-  return new Map(root.lookupType(name).fieldsArray.map((field) => [field.id, field.name]));
+/** One field of a message, as much of it as reading JSON takes. */
+export type FieldShape = {
+  readonly id: number;
+  readonly name: string;
+  readonly protoName: string;
+  /** A scalar's name such as `int64`, or the full name of a message or enum. */
+  readonly type: string;
+  readonly kind: 'scalar' | 'enum' | 'message';
+  readonly repeated: boolean;
+  readonly map: boolean;
+};
+
+/** The fields of a message of the contract. */
+export function fieldsOf(name: string): readonly FieldShape[] {
+  return root.lookupType(name).fieldsArray.map((field) => {
+    const inner = field.resolve().resolvedType;
+    const kind = inner === null ? 'scalar' : inner instanceof protobuf.Enum ? 'enum' : 'message';
+    const type = inner === null ? field.type : inner.fullName.slice(1);
+    const protoName = field.name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    return {
+      id: field.id,
+      name: field.name,
+      protoName,
+      type,
+      kind,
+      repeated: field.repeated,
+      map: field.map,
+    };
+  });
 }
 
 function decodeWith<T>(type: protobuf.Type, reader: protobuf.Reader): T {

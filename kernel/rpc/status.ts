@@ -27,6 +27,7 @@ export type StatusHeaders = Readonly<Record<string, string>>;
 /** The headers that tell a peer of this error. */
 export function statusHeaders(error: AtollError, details?: Uint8Array): StatusHeaders {
   const headers: Record<string, string> = {
+    ...error.trailers,
     'grpc-status': String(GRPC_STATUS[error.code]),
     'grpc-message': encodeMessage(error.message),
   };
