@@ -4,6 +4,7 @@
  */
 import type { AtollError } from '../../kernel/errors.ts';
 import type { EventAttributes, HistoryEvent } from '../../wire/events.ts';
+import type { WorkflowTaskFailedCause } from '../../wire/enums.ts';
 import type { Payloads } from '../../wire/plain.ts';
 import type {
   EpochMs,
@@ -82,13 +83,24 @@ export type Reply =
       readonly kind: 'started';
       readonly runId: string;
       readonly fresh: boolean;
+      /** WorkflowExecutionStatus of that run; 0 where it is not the current one. */
       readonly status: number;
+      /** The first task, started for a caller that asked for it (eager start). */
+      readonly task?: WorkflowTaskStartedReply | undefined;
     }
   | WorkflowTaskStartedReply
   | {
       readonly kind: 'workflow-task-completed';
       readonly closed: boolean;
       readonly newTask: boolean;
+      /** The next task, started for a caller that asked for it. */
+      readonly task?: WorkflowTaskStartedReply | undefined;
+    }
+  /** The completion was recorded as a failure of the task (BEHAVIOURS 3, 6): the worker gets `invalid-argument`. */
+  | {
+      readonly kind: 'workflow-task-rejected';
+      readonly cause: WorkflowTaskFailedCause;
+      readonly message: string;
     }
   | ActivityStartedReply
   | { readonly kind: 'heartbeat'; readonly cancelRequested: boolean };

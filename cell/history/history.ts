@@ -11,3 +11,8 @@
  *  1. No I/O, clock or randomness: the same arguments give the same result.
  *  2. decide's state equals applyTransition over its transitions.
  */
+export { applyTransition } from './apply/transition.ts';
+export { decide } from './decide.ts';
+export { indexRow } from './index-row.ts';
+export { pendingWork } from './pending-work.ts';
+export { decideStart } from './start.ts';

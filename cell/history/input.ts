@@ -53,7 +53,12 @@ export type StartInput = {
   readonly links?: readonly Link[] | undefined;
   readonly priority?: Priority | undefined;
   readonly signal?: SignalFields | undefined;
+  /** Eager start: the first workflow task is started for the caller at once (D7), if nothing delays it. */
+  readonly eagerTask?: InlinePoll | undefined;
 };
+
+/** The caller takes the next workflow task with the answer: as a poll with this request id would (D7). */
+export type InlinePoll = { readonly requestId: string; readonly identity: string };
 
 /** What a workflow-task token says (PROTOCOLS 6). */
 export type WorkflowTaskClaim = {
@@ -106,7 +111,8 @@ export type RunInput =
       readonly sticky?: { readonly queue: string; readonly scheduleToStartMs: number } | undefined;
       /** Local-activity heartbeat: a new task is scheduled at once (BEHAVIOURS 7). */
       readonly forceNewTask: boolean;
-      /** Queries wait for a task: schedule none, but say so; the shell dispatches them. */
+      /** Start the next task, if there is one, for the caller; without it matching offers the task. */
+      readonly nextTask?: InlinePoll | undefined;
       readonly sdkMetadata?: object | undefined;
       readonly meteringMetadata?: object | undefined;
       readonly workerVersion?: object | undefined;

@@ -6,7 +6,8 @@
  * State codec: state-codec.ts, whose first byte is the format version (D17).
  */
 import type { CurrentRun, LedgerEntry } from './execution.ts';
-import type { EventAttributes, HistoryEvent } from '../../wire/events.ts';
+import type { EventKind } from '../../wire/event-kinds.ts';
+import type { EventAttributes, EventOf } from '../../wire/events.ts';
 import type { Failure, Memo, Payloads, RetryPolicy, SearchAttributes } from '../../wire/plain.ts';
 import type { WorkflowExecutionStatus } from '../../wire/enums.ts';
 
@@ -55,6 +56,7 @@ export type RunState = {
 export type RunStart = {
   readonly workflowType: string;
   readonly taskQueue: string;
+  /** Request id of the start that made the chain (patch `start-request`). */
   readonly requestId: string;
   readonly firstRunId: string;
   readonly continuedRunId: string;
@@ -80,7 +82,7 @@ export type PendingWorkflowTask = {
   /** A transient attempt (2 and later): its scheduled and started events are not in the history (BEHAVIOURS 4). */
   readonly transient: boolean;
   readonly scheduledAt: EpochMs;
-  /** Time of attempt 1's scheduling, for back-off and describe. */
+  /** Time of scheduling of the first task in a chain of heartbeats (BEHAVIOURS 7): the heartbeats' limit counts from it. */
   readonly firstScheduledAt: EpochMs;
   /** Not offered before this time: back-off after failures; 0 = at once. */
   readonly notBefore: EpochMs;
@@ -100,6 +102,8 @@ export type TaskStart = {
   readonly identity: string;
   readonly historyBytes: number;
   readonly suggestContinueAsNew: boolean;
+  /** The epoch under which it was started (PROTOCOLS 6). */
+  readonly epoch: number;
 };
 
 export type PendingActivity = {
@@ -135,7 +139,7 @@ export type PendingTimer = {
 };
 
 /** An event that waits for its id: `HistoryEvent` less eventId (and ids inside that are only known at flush = 0). */
-export type BufferedEvent = Omit<HistoryEvent, 'eventId'>;
+export type BufferedEvent = { [K in EventKind]: Omit<EventOf<K>, 'eventId'> }[EventKind];
 
 /** A workflow id: the pointer to its current run and its ledger of requests (D15). */
 export type ExecutionState = {
