@@ -25,7 +25,7 @@ describe('toAtollError', () => {
   it.each([
     [new Error('boom'), 'boom'],
     ['text', 'text'],
-    [undefined, 'undefined'],
+    [null, 'null'],
   ])('makes %s internal and keeps it as the cause', (thrown, message) => {
     expect(toAtollError(thrown)).toMatchObject({ code: 'internal', message, cause: thrown });
   });

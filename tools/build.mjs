@@ -7,7 +7,7 @@
  *  1. dist/ holds nothing of an earlier build.
  *  2. A build without a single compiled file fails.
  */
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createRequire } from 'node:module';
@@ -19,7 +19,13 @@ const LEFT_OUT = /(^|\/)(testing|conformance)\//;
 
 const tsc = createRequire(import.meta.url).resolve('typescript/lib/tsc.js');
 rmSync('dist', { recursive: true, force: true });
-execFileSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { stdio: 'inherit' });
+const compile = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], {
+  stdio: 'inherit',
+});
+if (compile.status !== 0) {
+  console.error('build: the code above does not compile');
+  process.exit(1);
+}
 
 for (const folder of SHIPPED.filter((name) => existsSync(name))) {
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
