@@ -1,0 +1,183 @@
+/**
+ * One call on one cell: the request's bytes up, the answer's bytes, headers and trailers down, none of them decoded
+ * (D11).
+ *
+ * Place: made by call.ts, once for a call and once more after a cell that was not active. It owns the stream to the
+ * cell; the client's stream it answers, but call.ts reads.
+ *
+ * Invariants
+ *  1. The client hears nothing before the first byte of a message or the final status is here, so that a refusal can
+ *     still be taken elsewhere.
+ *  2. It ends exactly once: answered, refused, lost, or dropped by its call. Only `answered` touches the client.
+ *  3. Neither side is read faster than the other takes it.
+ */
+import type {
+  ClientHttp2Session,
+  ClientHttp2Stream,
+  IncomingHttpHeaders,
+  OutgoingHttpHeaders,
+  ServerHttp2Stream,
+} from 'node:http2';
+import { EPOCH_HEADER, NOT_ACTIVE, OWNER_HEADER, REFUSED_HEADER } from '../fleet/call-headers.ts';
+import { AtollError } from '../kernel/errors.ts';
+import { statusHeaders } from '../kernel/rpc/status.ts';
+import { guard, sendTrailers, stopRequest } from './answer.ts';
+import type { Waiter } from './upstreams.ts';
+
+const CANCEL = 8;
+const END_STREAM = 1;
+
+/** Where a refusing cell thinks that the namespace lives. */
+export type OwnerHint = { readonly owner: string; readonly epoch: number };
+
+export interface AttemptOwner {
+  /** The answer has begun: the request need not be kept any more. */
+  answering(): void;
+  /** The client has its whole answer. */
+  answered(): void;
+  /** The cell did nothing, since it is not active for the namespace. */
+  refused(hint: OwnerHint): void;
+  /** The connection ended before an answer began. */
+  lost(): void;
+}
+
+export type AttemptParts = {
+  readonly client: ServerHttp2Stream;
+  readonly owner: AttemptOwner;
+  readonly session: ClientHttp2Session;
+  readonly waiters: Set<Waiter>;
+  readonly headers: OutgoingHttpHeaders;
+};
+
+export class Attempt implements Waiter {
+  readonly #parts: AttemptParts;
+  readonly #stream: ClientHttp2Stream;
+  #head: IncomingHttpHeaders | undefined;
+  #trailers: OutgoingHttpHeaders | undefined;
+  #answering = false;
+  /** The whole request has been sent. */
+  #sent = false;
+  /** The whole answer is here. */
+  #ended = false;
+  #over = false;
+
+  constructor(parts: AttemptParts) {
+    this.#parts = parts;
+    const stream = parts.session.request(parts.headers);
+    this.#stream = stream;
+    parts.waiters.add(this);
+    stream.on('response', (headers, flags) => this.#onHead(headers, flags));
+    stream.on('data', (chunk: Buffer) => this.#onData(chunk));
+    stream.on('trailers', (trailers) => this.#onTrailers(trailers));
+    stream.on('end', () => this.#onEnd());
+    stream.on('error', () => {}); // `close` follows
+    stream.on('close', () => this.#onClose());
+    stream.on('drain', () => parts.client.resume());
+  }
+
+  /** Sends more of the request; a slow cell stops the reading of the client until it takes more. */
+  write(chunk: Buffer): void {
+    if (!this.#over && !this.#stream.write(chunk)) this.#parts.client.pause();
+  }
+
+  /** Sends the last of the request, if anything is left of it. */
+  end(chunk?: Buffer): void {
+    if (this.#over) return;
+    this.#sent = true;
+    if (chunk === undefined) this.#stream.end();
+    else this.#stream.end(chunk);
+  }
+
+  /** The client takes more again. */
+  resume(): void {
+    this.#stream.resume();
+  }
+
+  /** The client is gone: the cell need not go on. */
+  drop(): void {
+    this.#finish();
+  }
+
+  connectionLost(): void {
+    this.#onClose();
+  }
+
+  #onHead(headers: IncomingHttpHeaders, flags: number): void {
+    if (this.#over) return;
+    this.#head = headers;
+    if ((flags & END_STREAM) === 0) return;
+    this.#ended = this.#sent;
+    if (this.#wasRefused(headers)) return;
+    this.#finish();
+    guard(this.#parts.client, () => {
+      this.#parts.client.respond(headers, { endStream: true });
+      stopRequest(this.#parts.client);
+    });
+    this.#parts.owner.answered();
+  }
+
+  #onData(chunk: Buffer): void {
+    if (this.#over) return;
+    if (!this.#answering) this.#beginAnswer();
+    const { client } = this.#parts;
+    if (!client.destroyed && !client.write(chunk)) this.#stream.pause();
+  }
+
+  #onTrailers(trailers: IncomingHttpHeaders): void {
+    if (this.#over || (!this.#answering && this.#wasRefused(trailers))) return;
+    this.#trailers = trailers;
+    if (this.#ended) this.#complete();
+  }
+
+  #onEnd(): void {
+    this.#ended = true;
+    if (!this.#over && this.#trailers !== undefined) this.#complete();
+  }
+
+  /** Before the trailers: the connection broke. What was begun ends with `unavailable`; the rest is call.ts's. */
+  #onClose(): void {
+    if (this.#over) return;
+    if (this.#answering) {
+      this.#trailers = statusHeaders(
+        new AtollError('unavailable', 'The cell was lost while it answered: try again.'),
+      );
+      this.#complete();
+      return;
+    }
+    this.#finish();
+    this.#parts.owner.lost();
+  }
+
+  #beginAnswer(): void {
+    const { client, owner } = this.#parts;
+    this.#answering = true;
+    owner.answering();
+    client.on('drain', () => this.#stream.resume());
+    client.on('wantTrailers', () => sendTrailers(client, this.#trailers ?? {}));
+    guard(client, () => client.respond(this.#head ?? {}, { waitForTrailers: true }));
+  }
+
+  #complete(): void {
+    if (!this.#answering) this.#beginAnswer();
+    this.#finish();
+    guard(this.#parts.client, () => this.#parts.client.end());
+    this.#parts.owner.answered();
+  }
+
+  #wasRefused(headers: IncomingHttpHeaders): boolean {
+    if (headers[REFUSED_HEADER] !== NOT_ACTIVE) return false;
+    this.#finish();
+    const epoch = Number(headers[EPOCH_HEADER]);
+    this.#parts.owner.refused({
+      owner: String(headers[OWNER_HEADER] ?? ''),
+      epoch: Number.isSafeInteger(epoch) ? epoch : 0,
+    });
+    return true;
+  }
+
+  #finish(): void {
+    this.#over = true;
+    this.#parts.waiters.delete(this);
+    if (!this.#stream.closed && !this.#ended) this.#stream.close(CANCEL);
+  }
+}

@@ -1,0 +1,58 @@
+/** The router's configuration: every value with its unit, default and range (flags and environment are named alike). */
+import { invariant } from '../kernel/invariant.ts';
+
+export type RouterConfig = {
+  /** What GetSystemInfo and GetClusterInfo say; SDKs and the UI read the leading numbers. */
+  readonly serverVersion: string;
+  readonly clusterName: string;
+  /** Region whose cells get new namespaces; undefined: any region. */
+  readonly defaultRegion: string | undefined;
+  /**
+   * Answer a gzipped GetSystemInfo with UNIMPLEMENTED, so that clients which probe that way send plain requests from
+   * then on: inflating costs the cell more than the bytes cost inside a region.
+   */
+  readonly refuseGzipProbe: boolean;
+  /** Bytes of a request kept until its answer begins, so that it can be sent again to the owner. 0 … 64 MiB. */
+  readonly maxReplayBytes: number;
+  /** Bytes of a request gathered before its call to the cell begins; smaller ones are sent in one piece. */
+  readonly gatherBytes: number;
+  /** Bytes of a request that the router answers itself. 1 KiB … 4 MiB. */
+  readonly maxLocalBytes: number;
+  /** HTTP/2 connections to each cell: several cut the tail at many calls in flight. 1 … 64. */
+  readonly sessionsPerCell: number;
+  /** Concurrent HTTP/2 streams that one client connection may open. */
+  readonly maxStreamsPerClient: number;
+  /** How long a change of the fleet map (a registration) may take. */
+  readonly mapUpdateMs: number;
+  /** How long `close` waits for calls in flight before it cuts them off. */
+  readonly drainMs: number;
+};
+
+export const DEFAULT_ROUTER_CONFIG: RouterConfig = {
+  serverVersion: '1.29.0-atoll',
+  clusterName: 'atoll',
+  defaultRegion: undefined,
+  refuseGzipProbe: true,
+  maxReplayBytes: 8 * 1024 * 1024,
+  gatherBytes: 64 * 1024,
+  maxLocalBytes: 1024 * 1024,
+  sessionsPerCell: 8,
+  maxStreamsPerClient: 10_000,
+  mapUpdateMs: 10_000,
+  drainMs: 2_000,
+};
+
+/** The defaults with `given` on top. A value out of range is a mistake of the composition root. */
+export function routerConfig(given: Partial<RouterConfig> = {}): RouterConfig {
+  const config = { ...DEFAULT_ROUTER_CONFIG, ...given };
+  invariant(
+    config.maxReplayBytes >= 0 && config.maxReplayBytes <= 64 * 1024 * 1024,
+    'maxReplayBytes: 0 to 64 MiB',
+  );
+  invariant(
+    config.gatherBytes >= 1 && config.gatherBytes <= 1024 * 1024,
+    'gatherBytes: 1 byte to 1 MiB',
+  );
+  invariant(config.maxStreamsPerClient >= 1, 'maxStreamsPerClient: at least 1');
+  return config;
+}

@@ -1,0 +1,84 @@
+/**
+ * The calls that the router answers itself: what the fleet can do, which namespaces it has, and that it is alive.
+ *
+ * Place: behind call.ts for routes of kind `local`. Each takes the request's bytes and gives the answer's.
+ * Capabilities are announced only for what exists (the intersection over cells, once cells differ).
+ */
+import { invariant } from '../kernel/invariant.ts';
+import { healthCheckResponse } from '../wire/health.ts';
+import type { MessageType } from '../wire/proto.ts';
+import { METHODS, type Request } from '../wire/services.ts';
+import type { RouterConfig } from './config.ts';
+import { describeNamespace, listNamespaces, registerNamespaceCall } from './namespace-calls.ts';
+import type { RouterParts } from './parts.ts';
+
+/** Answers one request. Rejects or throws an AtollError. */
+export type LocalCall = (request: Uint8Array) => Uint8Array | Promise<Uint8Array>;
+
+/** By RPC name, as in methods.ts. */
+export function localCalls(parts: RouterParts): ReadonlyMap<string, LocalCall> {
+  return new Map<string, LocalCall>([
+    bind('GetSystemInfo', () => systemInfo(parts.config)),
+    bind('GetClusterInfo', () => clusterInfo(parts)),
+    bind('RegisterNamespace', (request: Request<'RegisterNamespace'>) =>
+      registerNamespaceCall(parts, request),
+    ),
+    bind('DescribeNamespace', (request: Request<'DescribeNamespace'>) =>
+      describeNamespace(parts.map, request),
+    ),
+    bind('ListNamespaces', (request: Request<'ListNamespaces'>) =>
+      listNamespaces(parts.map, request),
+    ),
+    ['Check', (request: Uint8Array) => healthCheckResponse(request, 'serving')],
+  ]);
+}
+
+/** The codecs of the RPC of that name round what answers it. */
+function bind<Message>(
+  name: string,
+  answer: (request: Message) => object | Promise<object>,
+): [string, LocalCall] {
+  const method = [...METHODS.values()].find((one) => one.name === name);
+  invariant(method !== undefined, `no RPC is named ${name}`);
+  const request = method.request as MessageType<Message>;
+  return [
+    name,
+    (bytes) => {
+      const answered = answer(request.decode(bytes));
+      if (!(answered instanceof Promise)) return method.response.encode(answered);
+      return answered.then((message) => method.response.encode(message));
+    },
+  ];
+}
+
+function systemInfo(config: RouterConfig): object {
+  return {
+    serverVersion: config.serverVersion,
+    capabilities: {
+      signalAndQueryHeader: true,
+      internalErrorDifferentiation: true,
+      activityFailureIncludeHeartbeat: true,
+      encodedFailureAttributes: true,
+      sdkMetadata: true,
+    },
+  };
+}
+
+function clusterInfo({ map, config }: RouterParts): object {
+  return {
+    supportedClients: SUPPORTED_CLIENTS,
+    serverVersion: config.serverVersion,
+    clusterId: config.clusterName,
+    clusterName: config.clusterName,
+    versionInfo: { current: { version: config.serverVersion } },
+    historyShardCount: Object.values(map.map.cells).reduce((sum, cell) => sum + cell.shards, 0),
+  };
+}
+
+/** What tools check before they connect: every released major of the official clients. */
+const SUPPORTED_CLIENTS = Object.fromEntries(
+  ['cli', 'dotnet', 'go', 'java', 'php', 'python', 'ruby', 'typescript', 'ui'].map((one) => [
+    `temporal-${one}`,
+    '<10.0.0',
+  ]),
+);

@@ -1,0 +1,133 @@
+/** Register, describe and list namespaces: the fleet map in the contract's words. */
+import { AtollError } from '../kernel/errors.ts';
+import type { CachedFleetMap } from '../fleet/cached-map.ts';
+import type { FleetMap, Namespace } from '../fleet/map.ts';
+import { registerNamespace, type Change } from '../fleet/table.ts';
+import { ArchivalState, NamespaceState } from '../wire/enums.ts';
+import { namespaceNotFound } from '../wire/failures.ts';
+import type { Duration } from '../wire/plain.ts';
+import type { Request } from '../wire/services.ts';
+import type { RouterParts } from './parts.ts';
+import { placeNamespace } from './placement.ts';
+
+const DEFAULT_PAGE = 100;
+const MAX_PAGE = 1_000;
+/** The largest payload and memo that a cell takes (DESIGN 3: 2 MB inline). SDKs warn before they send a larger one. */
+const MAX_BLOB_BYTES = 2 * 1024 * 1024;
+const REPLICATION_NORMAL = 1;
+
+const STATE = {
+  registered: NamespaceState.Registered,
+  deprecated: NamespaceState.Deprecated,
+  deleted: NamespaceState.Deleted,
+} as const;
+
+/** Registers, placed by placement.ts. Answers once the map is durable. */
+export async function registerNamespaceCall(
+  parts: RouterParts,
+  request: Request<'RegisterNamespace'>,
+): Promise<object> {
+  const archival = [request.historyArchivalState, request.visibilityArchivalState];
+  if (archival.some((state) => state === ArchivalState.Enabled)) {
+    throw new AtollError(
+      'unimplemented',
+      'Atoll does not archive yet: register the namespace without archival.',
+    );
+  }
+  const asked = {
+    id: parts.rng.uuid(),
+    name: request.namespace ?? '',
+    description: request.description ?? '',
+    ownerEmail: request.ownerEmail ?? '',
+    data: Object.fromEntries(Object.entries(request.data ?? {}).map(([k, v]) => [k, v ?? ''])),
+    retentionMs: durationMs(request.workflowExecutionRetentionPeriod),
+    registeredAt: parts.clock.now(),
+  };
+  const register = (map: FleetMap): Change => {
+    const placed = placeNamespace(map, request.activeClusterName ?? '', parts.config.defaultRegion);
+    return placed.kind === 'refused'
+      ? placed
+      : registerNamespace(map, { ...asked, cell: placed.cell });
+  };
+  await parts.map.update(register, AbortSignal.timeout(parts.config.mapUpdateMs));
+  return {};
+}
+
+/** By id if one is given, else by name. One that is not known is looked up in the store: it may be new. */
+export async function describeNamespace(
+  map: CachedFleetMap,
+  request: Request<'DescribeNamespace'>,
+): Promise<object> {
+  const { id = '', namespace: name = '' } = request;
+  if (id === '' && name === '') {
+    throw new AtollError(
+      'invalid-argument',
+      'Namespace is not set on the request: set its name or its id.',
+    );
+  }
+  const find = () => (id === '' ? map.namespaceByName(name) : map.namespaceById(id));
+  let found = find();
+  if (found === undefined) {
+    await map.refresh();
+    found = find();
+  }
+  if (found === undefined) throw namespaceNotFound(id === '' ? name : id);
+  return description(found);
+}
+
+/** By name, paged; the page token is the last name of the page before. */
+export function listNamespaces(map: CachedFleetMap, request: Request<'ListNamespaces'>): object {
+  const after = Buffer.from(request.nextPageToken ?? []).toString('utf8');
+  const size = Math.min(request.pageSize || DEFAULT_PAGE, MAX_PAGE);
+  const withDeleted = request.namespaceFilter?.includeDeleted === true;
+  const rest = Object.values(map.map.namespaces)
+    .filter((one) => (withDeleted || one.state !== 'deleted') && sortKey(one) > after)
+    .sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
+  const page = rest.slice(0, size);
+  const last = page.at(-1);
+  const more = last !== undefined && rest.length > page.length;
+  return {
+    namespaces: page.map(description),
+    nextPageToken: more ? Buffer.from(sortKey(last), 'utf8') : undefined,
+  };
+}
+
+/** Names repeat among deleted namespaces, so the id decides. */
+function sortKey(namespace: Namespace): string {
+  return `${namespace.name}\n${namespace.id}`;
+}
+
+function description(namespace: Namespace): object {
+  const { placement } = namespace;
+  return {
+    namespaceInfo: {
+      id: namespace.id,
+      name: namespace.name,
+      state: STATE[namespace.state],
+      description: namespace.description,
+      ownerEmail: namespace.ownerEmail,
+      data: namespace.data,
+      capabilities: {},
+      limits: { blobSizeLimitError: MAX_BLOB_BYTES, memoSizeLimitError: MAX_BLOB_BYTES },
+    },
+    config: {
+      workflowExecutionRetentionTtl: {
+        seconds: Math.floor(namespace.retentionMs / 1000),
+        nanos: 0,
+      },
+      historyArchivalState: ArchivalState.Disabled,
+      visibilityArchivalState: ArchivalState.Disabled,
+    },
+    replicationConfig: {
+      activeClusterName: placement.active,
+      clusters: placement.replicas.map((cell) => ({ clusterName: cell })),
+      state: REPLICATION_NORMAL,
+    },
+    failoverVersion: placement.epoch,
+    isGlobalNamespace: true,
+  };
+}
+
+function durationMs(duration: Duration | undefined): number {
+  return (duration?.seconds ?? 0) * 1000 + Math.floor((duration?.nanos ?? 0) / 1e6);
+}

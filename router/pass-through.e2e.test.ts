@@ -1,0 +1,419 @@
+import { gzipSync } from 'node:zlib';
+import { afterEach, describe, expect, it } from 'vitest';
+import { CachedFleetMap } from '../fleet/cached-map.ts';
+import { twoCells } from '../fleet/conformance/sample.ts';
+import { MemoryFleetMap } from '../fleet/memory/fleet-map.ts';
+import { activate } from '../fleet/table.ts';
+import { updateMap } from '../fleet/update.ts';
+import { systemClock } from '../kernel/clock.ts';
+import { silentLog } from '../kernel/log.ts';
+import { systemRng } from '../kernel/rng.ts';
+import { methodOf } from '../wire/services.ts';
+import { decodeStatusDetails } from '../wire/failures.ts';
+import { startRouter, type RunningRouter } from './router.ts';
+import {
+  echo,
+  refuse,
+  reply,
+  startFakeCell,
+  type FakeCell,
+  type SeenCall,
+} from './testing/fake-cell.ts';
+import { RawClient, framed } from './testing/raw-client.ts';
+
+const SERVICE = '/temporal.api.workflowservice.v1.WorkflowService';
+const START = `${SERVICE}/StartWorkflowExecution`;
+const POLL = `${SERVICE}/PollWorkflowTaskQueue`;
+const COMPLETE = `${SERVICE}/RespondWorkflowTaskCompleted`;
+const HEADER = { 'temporal-namespace': 'orders' };
+const MIB = 1024 * 1024;
+
+const cleanups: (() => Promise<unknown> | void)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+describe('a call through the router', () => {
+  it('reaches the active cell byte for byte, with who it is for and without what the client forged', async () => {
+    const { client, east, west } = await fleet();
+    const body = startRequest('orders');
+    const forged = { 'atoll-namespace-id': 'forged', 'atoll-epoch': '99', 'atoll-anything': 'x' };
+    const kept = {
+      'grpc-timeout': '7S',
+      'x-custom': 'kept',
+      'x-custom-bin': 'AAEC',
+      authorization: 'Bearer t',
+    };
+    const answer = await client.call(START, body, { headers: { ...HEADER, ...forged, ...kept } });
+    expect(answer.body.equals(body)).toBe(true);
+    expect(answer.trailers['grpc-status']).toBe('0');
+    expect(east.calls[0]?.headers).toMatchObject({
+      ...kept,
+      ':path': START,
+      'atoll-namespace-id': 'id-of-orders',
+      'atoll-epoch': '1',
+      'atoll-caller-hop': '1',
+    });
+    expect(east.calls[0]?.headers).not.toHaveProperty('atoll-anything');
+    expect(west.calls).toHaveLength(0);
+  });
+
+  it('finds the namespace in the request when the header is missing, plain or gzipped, at any field number', async () => {
+    const { client, east } = await fleet();
+    const late = completeRequest('orders', 100_000);
+    const zipped = framed(gzipSync(unframed(late)), true);
+    await client.call(START, startRequest('orders'));
+    await client.call(COMPLETE, late);
+    await client.call(COMPLETE, zipped, { headers: { 'grpc-encoding': 'gzip' } });
+    expect(east.calls.map((call) => call.headers['atoll-namespace-id'])).toEqual(
+      Array(3).fill('id-of-orders'),
+    );
+    expect(east.calls[1]?.body.equals(late)).toBe(true);
+    expect(east.calls[2]?.body.equals(zipped)).toBe(true);
+  });
+
+  it('carries 64 messages of 1 MiB at once, and one of 20 MiB, unharmed', async () => {
+    const { client } = await fleet();
+    const message = Buffer.alloc(MIB, 'm');
+    const answers = await Promise.all(
+      Array.from({ length: 64 }, (_, i) => {
+        const body = framed(Buffer.concat([message, Buffer.from([i])]));
+        return client
+          .call(START, body, { headers: HEADER })
+          .then((answer) => answer.body.equals(body));
+      }),
+    );
+    expect(answers).toEqual(Array(64).fill(true));
+    const large = framed(Buffer.alloc(20 * MIB, 'l'));
+    expect((await client.call(START, large, { headers: HEADER })).body.equals(large)).toBe(true);
+  });
+
+  it('gives back trailers and errors as the cell made them, with a message before them or not', async () => {
+    const details = { 'grpc-status-details-bin': 'CAUSBGhleQ', 'x-more': 'kept' };
+    const { client } = await fleet({
+      east: ({ stream, headers }) => {
+        const status = { 'grpc-status': '5', 'grpc-message': 'not%20here', ...details };
+        if (headers['x-how'] === 'late') reply(stream, framed(Buffer.from('partial')), status);
+        else
+          stream.respond(
+            { ':status': 200, 'content-type': 'application/grpc', ...status },
+            { endStream: true },
+          );
+      },
+    });
+    for (const how of ['early', 'late']) {
+      const answer = await client.call(START, startRequest('orders'), {
+        headers: { ...HEADER, 'x-how': how },
+      });
+      expect(answer.trailers).toMatchObject({
+        'grpc-status': '5',
+        'grpc-message': 'not%20here',
+        ...details,
+      });
+      expect(answer.body.length).toBe(how === 'late' ? 12 : 0);
+    }
+  });
+
+  it('is cancelled at the cell when the client cancels it', async () => {
+    const gone = deferred();
+    const { client, east } = await fleet({
+      east: ({ stream }) => stream.on('close', gone.resolve),
+    });
+    const abort = new AbortController();
+    const call = client.call(POLL, startRequest('orders'), {
+      headers: HEADER,
+      signal: abort.signal,
+    });
+    await east.seen(1);
+    abort.abort();
+    await call;
+    await gone.promise;
+    expect(east.calls[0]?.stream.rstCode).toBe(8);
+  });
+
+  it('fails at once with UNAVAILABLE when its cell is killed, parked or half answered', async () => {
+    const { client, east } = await fleet({
+      east: ({ stream, headers }) => {
+        if (headers['x-how'] !== 'half') return;
+        stream.respond({ ':status': 200, 'content-type': 'application/grpc' });
+        stream.write(Buffer.from([0, 0, 0, 1, 0, 1]));
+      },
+    });
+    const parked = Array.from({ length: 50 }, (_, i) =>
+      client.call(POLL, startRequest('orders'), {
+        headers: { ...HEADER, 'x-how': i === 0 ? 'half' : 'park' },
+      }),
+    );
+    await east.seen(50);
+    const killedAt = performance.now();
+    await east.kill();
+    for (const answer of await Promise.all(parked)) {
+      expect(answer.trailers).toMatchObject({ 'grpc-status': '14', 'grpc-message': /cell/i });
+    }
+    expect(performance.now() - killedAt).toBeLessThan(1_000);
+    const next = await client.call(START, startRequest('orders'), { headers: HEADER });
+    expect(next.trailers['grpc-status']).toBe('14');
+  });
+
+  it('slows the client down to the pace of the cell instead of keeping what is sent', async () => {
+    const { client, router } = await fleet({ east: echo }, { maxReplayBytes: 0 });
+    expect(router.address.port).toBeGreaterThan(0);
+    const body = framed(Buffer.alloc(16 * MIB, 'b'));
+    expect((await client.call(START, body, { headers: HEADER })).body.length).toBe(body.length);
+  });
+});
+
+describe('a cell that is not active', () => {
+  it('is left for the owner once, with the owner’s epoch and the same bytes', async () => {
+    const { client, east, west, store } = await fleet({ east: refuse('west', 2) });
+    const body = startRequest('orders');
+    const moved = updateMap(store, (map) => activate(map, toWest), AbortSignal.timeout(5_000));
+    await moved;
+    const answer = await client.call(START, body, {
+      headers: { ...HEADER, 'grpc-timeout': '10S' },
+    });
+    expect(answer.trailers['grpc-status']).toBe('0');
+    expect(answer.body.equals(body)).toBe(true);
+    expect(west.calls[0]?.headers).toMatchObject({
+      'atoll-epoch': '2',
+      'atoll-namespace-id': 'id-of-orders',
+    });
+    expect(east.calls.length).toBeLessThanOrEqual(1);
+  });
+
+  it('is believed about the owner while the map’s store is away', async () => {
+    const { client, east, west, store } = await fleet({ east: refuse('west', 2) });
+    store.setAway(true);
+    const answer = await client.call(START, startRequest('orders'), {
+      headers: { ...HEADER, 'grpc-timeout': '10S' },
+    });
+    expect(answer.trailers['grpc-status']).toBe('0');
+    expect(east.calls).toHaveLength(1);
+    expect(west.calls[0]?.headers['atoll-epoch']).toBe('2');
+    expect(west.calls[0]?.headers['grpc-timeout']).toMatch(/^(9\d{3}|10000)m$/);
+  });
+
+  it('is recognised by its trailers as well', async () => {
+    const trailers = {
+      'grpc-status': '9',
+      'atoll-refused': 'not-active',
+      'atoll-owner': 'west',
+      'atoll-epoch': '2',
+    };
+    const { client, west } = await fleet({
+      east: ({ stream }) => reply(stream, Buffer.alloc(0), trailers),
+    });
+    expect(
+      (await client.call(START, startRequest('orders'), { headers: HEADER })).trailers[
+        'grpc-status'
+      ],
+    ).toBe('0');
+    expect(west.calls).toHaveLength(1);
+  });
+
+  it('shows to the client as UNAVAILABLE when the owner refuses too, and never a third time', async () => {
+    const { client, east, west } = await fleet({
+      east: refuse('west', 2),
+      west: refuse('east', 3),
+    });
+    const answer = await client.call(START, startRequest('orders'), { headers: HEADER });
+    expect(answer.trailers).toMatchObject({
+      'grpc-status': '14',
+      'grpc-message': /orders is moving/,
+    });
+    expect(answer.headers).not.toHaveProperty('atoll-refused');
+    expect([east.calls.length, west.calls.length]).toEqual([1, 1]);
+  });
+
+  it('shows as UNAVAILABLE when the request was too long to be kept', async () => {
+    const { client, west } = await fleet({ east: refuse('west', 2) }, { maxReplayBytes: 1000 });
+    const answer = await client.call(START, framed(Buffer.alloc(MIB)), { headers: HEADER });
+    expect(answer.trailers['grpc-status']).toBe('14');
+    expect(west.calls).toHaveLength(0);
+  });
+});
+
+describe('a call that cannot be routed', () => {
+  const rows: readonly [string, string, Buffer, Record<string, string>, string, RegExp][] = [
+    ['names no namespace', START, framed(Buffer.alloc(0)), {}, '3', /temporal-namespace/],
+    ['names one that is unknown', START, startRequest('moon'), {}, '5', /moon/],
+    [
+      'has a header that is unknown',
+      START,
+      startRequest('orders'),
+      { 'temporal-namespace': 'moon' },
+      '5',
+      /moon/,
+    ],
+    [
+      'is no protobuf',
+      START,
+      framed(Buffer.from([0xff, 0xff, 0xff])),
+      {},
+      '3',
+      /not a valid message/,
+    ],
+    ['is cut short', START, startRequest('orders').subarray(0, 6), {}, '3', /ends within/],
+    ['is no gzip though it says so', START, framed(Buffer.from('junk'), true), {}, '3', /inflated/],
+    ['goes to an unknown method', `${SERVICE}/Frobnicate`, Buffer.alloc(0), {}, '12', /Frobnicate/],
+    ['goes to an unknown service', '/a.b.C/D', Buffer.alloc(0), {}, '12', /a\.b\.C/],
+    [
+      'would change a namespace',
+      `${SERVICE}/UpdateNamespace`,
+      startRequest('orders'),
+      {},
+      '12',
+      /UpdateNamespace/,
+    ],
+  ];
+  it.each(rows)('%s', async (_, path, body, headers, status, message) => {
+    const { client, east } = await fleet();
+    const answer = await client.call(path, body, { headers });
+    expect(decodeURIComponent(String(answer.trailers['grpc-message']))).toMatch(message);
+    expect(answer.trailers['grpc-status']).toBe(status);
+    expect(east.calls).toHaveLength(0);
+  });
+
+  it('carries the detail by which SDKs recognise an unknown namespace', async () => {
+    const { client } = await fleet();
+    const answer = await client.call(START, startRequest('moon'));
+    const bytes = Buffer.from(String(answer.trailers['grpc-status-details-bin']), 'base64');
+    expect(decodeStatusDetails(bytes)).toEqual([
+      ['NamespaceNotFoundFailure', { namespace: 'moon' }],
+    ]);
+  });
+});
+
+describe('the router itself', () => {
+  it('serves existing namespaces while the map’s store is away (P12), and refuses new ones clearly', async () => {
+    const { client, store } = await fleet();
+    store.setAway(true);
+    expect((await client.call(START, startRequest('orders'))).trailers['grpc-status']).toBe('0');
+    const register = methodOf(`${SERVICE}/RegisterNamespace`);
+    const request = { namespace: 'new', workflowExecutionRetentionPeriod: { seconds: 86_400 } };
+    const answer = await client.call(register.path, framed(register.request.encode(request)));
+    expect(answer.trailers).toMatchObject({ 'grpc-status': '14', 'grpc-message': /away/ });
+  });
+
+  it('registers a namespace whose calls are routed at once, by this router and by another', async () => {
+    const { client, east, west, store } = await fleet();
+    const other = new RawClient(await router(await followed(store)));
+    cleanups.push(() => other.close());
+    const register = methodOf(`${SERVICE}/RegisterNamespace`);
+    const request = { namespace: 'new', workflowExecutionRetentionPeriod: { seconds: 86_400 } };
+    const bytes = framed(register.request.encode(request));
+    expect((await client.call(register.path, bytes)).trailers['grpc-status']).toBe('0');
+    expect((await other.call(START, startRequest('new'))).trailers['grpc-status']).toBe('0');
+    expect((await client.call(START, startRequest('new'))).trailers['grpc-status']).toBe('0');
+    expect([east.calls.length, west.calls.length]).toEqual([0, 2]);
+    const again = await client.call(register.path, bytes);
+    expect(again.trailers).toMatchObject({ 'grpc-status': '6' });
+  });
+
+  it('says which port is in use and which flag chooses another', async () => {
+    const { router: first, map } = await fleet();
+    await expect(router(map, first.address.port)).rejects.toMatchObject({
+      code: 'failed-precondition',
+      message: expect.stringMatching(new RegExp(`${first.address.port}.*--port`)),
+    });
+  });
+
+  it('ends parked calls with UNAVAILABLE when it closes, within its drain time', async () => {
+    const { client, router: running, east } = await fleet({ east: () => {} }, { drainMs: 50 });
+    const parked = client.call(POLL, startRequest('orders'), { headers: HEADER });
+    await east.seen(1);
+    const closed = running.close();
+    expect((await parked).trailers).toMatchObject({
+      'grpc-status': '14',
+      'grpc-message': /shutting down/,
+    });
+    await closed;
+  });
+
+  it('tells a browser what it speaks', async () => {
+    const { router: running } = await fleet();
+    const client = new RawClient(running);
+    cleanups.push(() => client.close());
+    const answer = await client.call('/', Buffer.alloc(0), {
+      headers: { 'content-type': 'text/html' },
+    });
+    expect(answer.headers[':status']).toBe(415);
+  });
+});
+
+const toWest = { namespaceId: 'id-of-orders', cell: 'west', epoch: 1 };
+
+type Answers = { east?: (call: SeenCall) => void; west?: (call: SeenCall) => void };
+
+/** A router before two cells; namespace `orders` is active in east. */
+async function fleet(
+  answers: Answers = {},
+  config: Parameters<typeof startRouter>[0]['config'] = {},
+) {
+  const east = await cell(answers.east);
+  const west = await cell(answers.west);
+  const map = twoCells('orders');
+  const cells = {
+    east: { region: 'e', shards: 4, address: east.address },
+    west: { region: 'w', shards: 4, address: west.address },
+  };
+  const store = new MemoryFleetMap({ ...map, cells });
+  const cached = await followed(store);
+  const running = await router(cached, 0, config);
+  const client = new RawClient(running);
+  cleanups.push(() => client.close());
+  return { client, east, west, store, router: running, map: cached };
+}
+
+async function cell(answer: (call: SeenCall) => void = echo): Promise<FakeCell> {
+  const started = await startFakeCell(answer);
+  let killed = false;
+  const kill = async () => {
+    if (!killed) await started.kill();
+    killed = true;
+  };
+  cleanups.push(kill);
+  return { ...started, kill };
+}
+
+async function followed(store: MemoryFleetMap): Promise<CachedFleetMap> {
+  const cached = await CachedFleetMap.open({ store, log: silentLog });
+  cleanups.push(() => cached.close());
+  return cached;
+}
+
+async function router(map: CachedFleetMap, port = 0, config = {}): Promise<RunningRouter> {
+  const running = await startRouter({
+    listen: { host: '127.0.0.1', port },
+    map,
+    log: silentLog,
+    clock: systemClock,
+    rng: systemRng,
+    config: { drainMs: 50, ...config },
+  });
+  let closing: Promise<void> | undefined;
+  const close = () => (closing ??= running.close());
+  cleanups.push(close);
+  return { ...running, close };
+}
+
+function startRequest(namespace: string): Buffer {
+  return framed(methodOf(START).request.encode({ namespace, workflowId: 'w1', requestId: 'r1' }));
+}
+
+/** A request whose namespace stands behind that many bytes. */
+function completeRequest(namespace: string, tokenBytes: number): Buffer {
+  return framed(
+    methodOf(COMPLETE).request.encode({ taskToken: Buffer.alloc(tokenBytes, 7), namespace }),
+  );
+}
+
+function unframed(frame: Buffer): Buffer {
+  return frame.subarray(5);
+}
+
+function deferred(): { promise: Promise<void>; resolve: () => void } {
+  let resolve = () => {};
+  const promise = new Promise<void>((done) => (resolve = done));
+  return { promise, resolve };
+}
