@@ -15,10 +15,22 @@ import type { OfferedTask } from '../matching/matching.ts';
 export type CallContext = { readonly signal: AbortSignal; readonly epoch: number };
 
 /** An execution as a request names it; without `runId` the current run is meant. */
-export type Target = { readonly namespaceId: string; readonly workflowId: string; readonly runId?: string | undefined };
-export type RunRef = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
+export type Target = {
+  readonly namespaceId: string;
+  readonly workflowId: string;
+  readonly runId?: string | undefined;
+};
+export type RunRef = {
+  readonly namespaceId: string;
+  readonly workflowId: string;
+  readonly runId: string;
+};
 
-export type RunView = { readonly state: RunState; readonly start?: TaskStart | undefined; readonly execution: ExecutionState };
+export type RunView = {
+  readonly state: RunState;
+  readonly start?: TaskStart | undefined;
+  readonly execution: ExecutionState;
+};
 
 /** Encoded events `from … to` (inclusive), as concatenated `History.events` entries; several chunks, in order. */
 export type HistoryPage = {
@@ -56,7 +68,11 @@ export interface Engine {
   start(target: Target, input: StartInput, call: CallContext): Promise<Reply>;
 
   /** Asks one run; answers with the run that took it. */
-  execute(target: Target, input: RunInput, call: CallContext): Promise<{ readonly runId: string; readonly reply: Reply }>;
+  execute(
+    target: Target,
+    input: RunInput,
+    call: CallContext,
+  ): Promise<{ readonly runId: string; readonly reply: Reply }>;
 
   /** The run as of a moment after the call came in. */
   read(target: Target, call: CallContext): Promise<RunView>;
@@ -72,7 +88,11 @@ export interface Engine {
   waitForEvents(run: RunRef, afterEventId: number, call: CallContext): Promise<void>;
 
   /** A task that matching handed out: starts it for this poller. */
-  startTask(task: OfferedTask, poller: { readonly requestId: string; readonly identity: string }, call: CallContext): Promise<StartedTask>;
+  startTask(
+    task: OfferedTask,
+    poller: { readonly requestId: string; readonly identity: string },
+    call: CallContext,
+  ): Promise<StartedTask>;
 
   query(target: Target, query: WorkflowQuery, call: CallContext): Promise<QueryOutcome>;
 

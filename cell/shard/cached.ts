@@ -1,0 +1,129 @@
+/**
+ * What an owner holds in memory of a run and of a workflow id. `head` is the newest decided state; `committed` is the
+ * newest durable one: replies, effects, reads and view rows never show more than `committed` (output commit).
+ */
+import type { CurrentRun } from '../history/execution.ts';
+import type { RunState, TaskStart } from '../history/state.ts';
+import type { Seq } from '../storage/shard-log.ts';
+import type { RunRef } from './engine.ts';
+import type { Batch } from './gather.ts';
+import type { LedgerMemory, NumberedEntry } from './ledger-memory.ts';
+import type { RunQueries } from './run-queries.ts';
+
+/** Encoded events `first … last` of a run, in memory. */
+export type Chunk = {
+  readonly first: number;
+  readonly last: number;
+  readonly events: Uint8Array;
+};
+
+export class CachedRun {
+  readonly ref: RunRef;
+  /** The seq that the view row reflects: replay skips records at or below it (PROTOCOLS 2.4). */
+  readonly viewSeq: Seq;
+  head: RunState;
+  /** Undefined until the run's first record is durable. */
+  committed: RunState | undefined;
+  /** The seq that `committed` reflects. */
+  committedSeq: Seq;
+  /** The batch of the newest decided step, while it is not durable. */
+  pending: Batch | undefined;
+  /** The last start of a workflow task, memory only or carried since; compared with a state before use (D7). */
+  start: TaskStart | undefined;
+  /** Recent events, contiguous, up to the newest decided one. Those after `savedEventId` are in no view yet. */
+  chunks: Chunk[] = [];
+  savedEventId: number;
+  /** `committed` is newer than the run's view row. */
+  dirty = false;
+  /** Keys of the work rows in the views: timers and tasks by key, with due times of timers. */
+  storedWork: ReadonlyMap<string, number | undefined>;
+  /** The transition number that visibility acknowledged, and the one that it should show. */
+  indexed = 0;
+  indexWanted = 0;
+  /** Ends long polls: called at each commit. */
+  readonly waiters = new Set<() => void>();
+  queries: RunQueries | undefined;
+  /** When heartbeat clocks were last granted an interval: once per ownership (PROTOCOLS 2.5). */
+  grantedAt = 0;
+
+  constructor(options: {
+    readonly ref: RunRef;
+    readonly head: RunState;
+    readonly committed: RunState | undefined;
+    readonly seq: Seq;
+    readonly storedWork: ReadonlyMap<string, number | undefined>;
+  }) {
+    this.ref = options.ref;
+    this.head = options.head;
+    this.committed = options.committed;
+    this.viewSeq = options.seq;
+    this.committedSeq = options.seq;
+    this.storedWork = options.storedWork;
+    this.savedEventId = options.committed ? options.committed.nextEventId - 1 : 0;
+  }
+
+  /** The start that still holds for `state`: its task is the pending one and no record carries the start yet. */
+  liveStart(state: RunState): TaskStart | undefined {
+    const { start } = this;
+    const task = state.workflowTask;
+    if (!start || !task || task.started) return undefined;
+    const same = task.scheduledEventId === start.scheduledEventId && task.attempt === start.attempt;
+    return same ? start : undefined;
+  }
+
+  /** Nothing in memory would be lost by forgetting the run. */
+  get evictable(): boolean {
+    return (
+      !this.dirty &&
+      !this.pending &&
+      this.waiters.size === 0 &&
+      !this.queries?.busy &&
+      !this.liveStart(this.head)
+    );
+  }
+}
+
+export class CachedExecution {
+  readonly namespaceId: string;
+  readonly workflowId: string;
+  current: CurrentRun;
+  readonly ledger: LedgerMemory;
+  /** The seq that the view row reflects: replay skips records at or below it (PROTOCOLS 2.4). */
+  readonly viewSeq: Seq;
+  committedCurrent: CurrentRun | undefined;
+  pending: Batch | undefined;
+  dirty = false;
+  /** Decided ledger entries that are not durable yet, by request id. */
+  readonly unsaved = new Map<string, NumberedEntry>();
+  /** Ledger rows that the next checkpoint writes (durable ones only) and deletes. */
+  ledgerPuts: NumberedEntry[] = [];
+  ledgerDrops: NumberedEntry[] = [];
+
+  constructor(options: {
+    readonly namespaceId: string;
+    readonly workflowId: string;
+    readonly current: CurrentRun;
+    readonly committed: boolean;
+    readonly ledger: LedgerMemory;
+    readonly viewSeq: Seq;
+  }) {
+    this.viewSeq = options.viewSeq;
+    this.namespaceId = options.namespaceId;
+    this.workflowId = options.workflowId;
+    this.current = options.current;
+    this.committedCurrent = options.committed ? options.current : undefined;
+    this.ledger = options.ledger;
+  }
+
+  /** The record that holds this entry is durable. */
+  commitEntry(requestId: string): void {
+    const numbered = this.unsaved.get(requestId);
+    if (!numbered) return;
+    this.unsaved.delete(requestId);
+    this.ledgerPuts.push(numbered);
+  }
+
+  get evictable(): boolean {
+    return !this.dirty && !this.pending;
+  }
+}

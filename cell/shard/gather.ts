@@ -1,0 +1,88 @@
+/**
+ * What gathers behind an append in flight (D2): decided steps in batches, each batch one future row of the log.
+ *
+ * Invariants
+ *  1. Steps leave in the order in which they were decided; those of one decision share a batch (atomic).
+ *  2. A batch is settled once: committed, or abandoned with an error that its callers see.
+ */
+import { AtollError } from '../../kernel/errors.ts';
+import type { EncodedStep } from './record-codec.ts';
+
+export class Batch {
+  readonly steps: EncodedStep[] = [];
+  bytes = 0;
+  /** Resolves when the batch is durable; rejects when it will not be, or nobody knows. */
+  readonly committed: Promise<void>;
+  #resolve: () => void = () => {};
+  #reject: (error: AtollError) => void = () => {};
+
+  constructor() {
+    this.committed = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    // Callers that went away must not turn a rejection into an unhandled one.
+    this.committed.catch(() => {});
+  }
+
+  commit(): void {
+    this.#resolve();
+  }
+
+  abandon(error: AtollError): void {
+    this.#reject(error);
+  }
+}
+
+export class Gather {
+  readonly #limit: number;
+  readonly #rowBytes: number;
+  #batches: Batch[] = [];
+  #steps = 0;
+
+  /** @param limit steps that may gather; @param rowBytes a batch that reached this size takes no more */
+  constructor(limit: number, rowBytes: number) {
+    this.#limit = limit;
+    this.#rowBytes = rowBytes;
+  }
+
+  get size(): number {
+    return this.#steps;
+  }
+
+  get full(): boolean {
+    return this.#steps >= this.#limit;
+  }
+
+  /** The batch that will be appended next; its commit is a proof of ownership for whoever came before (PROTOCOLS 4). */
+  get next(): Batch | undefined {
+    return this.#batches[0];
+  }
+
+  /** Adds the steps of one decision and returns the batch that they travel in. */
+  add(steps: readonly EncodedStep[]): Batch {
+    let batch = this.#batches.at(-1);
+    if (!batch || batch.bytes >= this.#rowBytes) {
+      batch = new Batch();
+      this.#batches.push(batch);
+    }
+    for (const step of steps) {
+      batch.steps.push(step);
+      batch.bytes += step.events.length + 256;
+    }
+    this.#steps += steps.length;
+    return batch;
+  }
+
+  take(): Batch | undefined {
+    const batch = this.#batches.shift();
+    if (batch) this.#steps -= batch.steps.length;
+    return batch;
+  }
+
+  abandon(error: AtollError): void {
+    for (const batch of this.#batches) batch.abandon(error);
+    this.#batches = [];
+    this.#steps = 0;
+  }
+}

@@ -1,0 +1,290 @@
+/**
+ * All shards of one host behind the Engine port: finds the owner of a workflow id and asks it; runs what shards share:
+ * log writer, read barrier, view loader, checkpointer, index writer, query desk.
+ */
+import type { Clock } from '../../kernel/clock.ts';
+import { AtollError } from '../../kernel/errors.ts';
+import { invariant } from '../../kernel/invariant.ts';
+import type { Log } from '../../kernel/log.ts';
+import type { Rng } from '../../kernel/rng.ts';
+import { sliceEvents } from '../../wire/event-scan.ts';
+import { defaultHistoryLimits, type HistoryLimits, type Reply } from '../history/decision.ts';
+import type { RunInput, StartInput } from '../history/input.ts';
+import type { Matching, OfferedTask } from '../matching/matching.ts';
+import type { ShardId, ShardLog } from '../storage/shard-log.ts';
+import type { ShardViews } from '../storage/views.ts';
+import { bounded, orAborted } from './bounded.ts';
+import type { CachedRun } from './cached.ts';
+import { Checkpointer } from './checkpointer.ts';
+import type { ShardConfig } from './config.ts';
+import type {
+  CallContext,
+  Engine,
+  HistoryPage,
+  QueryAnswer,
+  QueryOutcome,
+  RunRef,
+  RunView,
+  StartedTask,
+  Target,
+  WorkflowQuery,
+} from './engine.ts';
+import { IndexWriter, type IndexPort } from './index-writer.ts';
+import { LogWriter } from './log-writer.ts';
+import type { HostParts, Ownership } from './ownership.ts';
+import { QueryDesk } from './query-desk.ts';
+import { ReadBarrier } from './read-barrier.ts';
+import { shardOf } from './shard-of.ts';
+import { ShardOwner, type Stop } from './shard-owner.ts';
+import { ViewLoader } from './view-loader.ts';
+
+export type ShardHostOptions = {
+  readonly log: ShardLog;
+  readonly views: ShardViews;
+  readonly index: IndexPort;
+  readonly matching: Matching;
+  readonly clock: Clock;
+  readonly rng: Rng;
+  readonly logger: Log;
+  readonly config: ShardConfig;
+  readonly limits?: HistoryLimits;
+  readonly shardCount: number;
+  /** The shards that this host serves (membership). */
+  readonly shards: readonly ShardId[];
+  epochOf(namespaceId: string): number;
+  /** A shard stopped for good; `lost` under `single` membership ends the process. */
+  onShardStopped(shard: ShardId, stop: Stop): void;
+};
+
+export class ShardHost implements Engine {
+  readonly #options: ShardHostOptions;
+  readonly #owners = new Map<ShardId, ShardOwner>();
+  readonly #desk: QueryDesk;
+  readonly #index: IndexWriter;
+  readonly #checkpointer: Checkpointer;
+  readonly #unsubscribe: () => void;
+
+  constructor(options: ShardHostOptions) {
+    this.#options = options;
+    const { clock, rng, logger, config, matching, log, views } = options;
+    this.#desk = new QueryDesk({ clock, rng, matching, config });
+    this.#index = new IndexWriter({ index: options.index, clock, log: logger, config });
+    this.#checkpointer = new Checkpointer({
+      log,
+      clock,
+      logger,
+      config,
+      owned: () => this.#ownerships(),
+      before: () => this.#index.flush(),
+    });
+    const parts: HostParts = {
+      clock,
+      rng,
+      log: logger,
+      config,
+      limits: options.limits ?? defaultHistoryLimits,
+      matching,
+      writer: new LogWriter({ log, clock, config }),
+      barrier: new ReadBarrier(log, clock, config.statementDeadlineMs),
+      loader: new ViewLoader(views, clock, config.statementDeadlineMs),
+      index: this.#index,
+      queries: this.#desk,
+      epochOf: options.epochOf,
+      dirty: () => this.#checkpointer.wake(),
+    };
+    for (const shard of options.shards) {
+      const onStop = (stop: Stop) => options.onShardStopped(shard, stop);
+      this.#owners.set(shard, new ShardOwner({ shard, parts, log, views, onStop }));
+    }
+    this.#unsubscribe = matching.onRoom((queue) => {
+      for (const ownership of this.#ownerships()) ownership.driver.onRoom(queue);
+    });
+  }
+
+  /** Takes over all shards; resolves when each is owned or has stopped. */
+  async open(): Promise<void> {
+    await Promise.all([...this.#owners.values()].map((owner) => owner.take()));
+  }
+
+  /** Writes what memory holds into views and index, then ends every ownership. */
+  async close(): Promise<void> {
+    this.#unsubscribe();
+    await this.#index.stop();
+    await this.#checkpointer.stop();
+    for (const owner of this.#owners.values()) owner.close();
+  }
+
+  /** The owners, for health and metrics. */
+  owners(): Iterable<ShardOwner> {
+    return this.#owners.values();
+  }
+
+  async start(target: Target, input: StartInput, call: CallContext): Promise<Reply> {
+    return (await this.#ownership(target, call.signal)).start(target, input, call);
+  }
+
+  async execute(
+    target: Target,
+    input: RunInput,
+    call: CallContext,
+  ): Promise<{ readonly runId: string; readonly reply: Reply }> {
+    return (await this.#ownership(target, call.signal)).execute(target, input, call);
+  }
+
+  async read(target: Target, call: CallContext): Promise<RunView> {
+    const ownership = await this.#ownership(target, call.signal);
+    const { execution, run } = await ownership.find(target, call.signal);
+    await ownership.prove(run, call.signal);
+    return viewOf(run, execution);
+  }
+
+  /**
+   * Needs no proof of its own: events up to an id that a proven read or a started task named never change.
+   */
+  async history(
+    ref: RunRef,
+    range: { readonly fromEventId: number; readonly toEventId: number; readonly maxBytes: number },
+    call: CallContext,
+  ): Promise<HistoryPage> {
+    const ownership = await this.#ownership(ref, call.signal);
+    const { run } = await ownership.find(ref, call.signal);
+    const to = Math.min(range.toEventId, (run.committed?.nextEventId ?? 1) - 1);
+    const chunks: Uint8Array[] = [];
+    let next = range.fromEventId;
+    let bytes = 0;
+    const keep = (chunk: { first: number; last: number; events: Uint8Array }) => {
+      if (chunk.last < next || chunk.first > to || bytes >= range.maxBytes) return;
+      const last = Math.min(chunk.last, to);
+      const whole = chunk.first >= next && last === chunk.last;
+      const part = whole ? chunk.events : sliceEvents(chunk.events, next, last);
+      chunks.push(part);
+      bytes += part.length;
+      next = last + 1;
+    };
+    const inMemory = run.chunks[0]?.first ?? Number.POSITIVE_INFINITY;
+    while (next <= to && next < inMemory && bytes < range.maxBytes) {
+      const before = next;
+      for (const row of await this.#stored(ownership.shard, ref, {
+        next,
+        bytes,
+        max: range.maxBytes,
+      })) {
+        keep({ first: row.firstEventId, last: row.lastEventId, events: row.events });
+      }
+      if (next === before) break;
+    }
+    if (next >= inMemory) for (const chunk of run.chunks) keep(chunk);
+    invariant(
+      next > to || bytes >= range.maxBytes,
+      `history of run ${ref.runId} ends at event ${next - 1}, its state at ${to}`,
+    );
+    return { chunks, fromEventId: range.fromEventId, toEventId: next - 1 };
+  }
+
+  async waitForEvents(ref: RunRef, afterEventId: number, call: CallContext): Promise<void> {
+    const ownership = await this.#ownership(ref, call.signal);
+    const { run } = await ownership.find(ref, call.signal);
+    while (!ownership.ended) {
+      const state = run.committed;
+      if (state && (state.closedAt !== undefined || state.nextEventId - 1 > afterEventId)) return;
+      await nextCommit(run, call.signal);
+    }
+    throw ownership.ended;
+  }
+
+  async startTask(
+    task: OfferedTask,
+    poller: { readonly requestId: string; readonly identity: string },
+    call: CallContext,
+  ): Promise<StartedTask> {
+    const target = { ...task.queue, workflowId: task.workflowId, runId: task.runId };
+    const ownership = await this.#ownership(target, call.signal);
+    if (task.kind === 'query-task') return this.#startQuery(ownership, task, call);
+    const kind = task.kind === 'workflow-task' ? 'start-workflow-task' : 'start-activity';
+    const { scheduledEventId, attempt } = task;
+    const { reply } = await ownership.execute(
+      target,
+      { kind, scheduledEventId, attempt, ...poller },
+      call,
+    );
+    if (reply.kind === 'obsolete') return { kind: 'obsolete' };
+    const run = ownership.memory.peekRun(target);
+    const queries = kind === 'start-workflow-task' ? run?.queries?.ride() : undefined;
+    return { kind: 'started', reply, queries: queries ?? new Map() };
+  }
+
+  async query(target: Target, query: WorkflowQuery, call: CallContext): Promise<QueryOutcome> {
+    const ownership = await this.#ownership(target, call.signal);
+    return this.#desk.query(ownership, target, { query, call });
+  }
+
+  answerQuery(ref: RunRef, queryId: string, answer: QueryAnswer): void {
+    const ownership = this.#owner(ref).current;
+    ownership?.memory.peekRun(ref)?.queries?.answer(queryId, answer);
+  }
+
+  async #startQuery(
+    ownership: Ownership,
+    task: OfferedTask,
+    call: CallContext,
+  ): Promise<StartedTask> {
+    const target = { ...task.queue, workflowId: task.workflowId, runId: task.runId };
+    const { execution, run } = await ownership.find(target, call.signal);
+    const taken = this.#desk.take(run, task);
+    if (taken.kind !== 'taken') return taken;
+    return { kind: 'query', view: viewOf(run, execution), query: taken.query };
+  }
+
+  #stored(
+    shard: ShardId,
+    ref: RunRef,
+    want: { readonly next: number; readonly bytes: number; readonly max: number },
+  ) {
+    const { clock, config, views } = this.#options;
+    const range = { fromEventId: want.next, maxBytes: want.max - want.bytes };
+    return bounded(clock, config.statementDeadlineMs, (signal) =>
+      views.history(shard, ref, range, signal),
+    );
+  }
+
+  #owner(target: Target): ShardOwner {
+    const shard = shardOf(target.namespaceId, target.workflowId, this.#options.shardCount);
+    const owner = this.#owners.get(shard);
+    if (!owner) throw new AtollError('unavailable', `shard ${shard} is not served by this host`);
+    return owner;
+  }
+
+  async #ownership(target: Target, signal: AbortSignal): Promise<Ownership> {
+    const owner = this.#owner(target);
+    return owner.current ?? (await owner.owned(signal));
+  }
+
+  *#ownerships(): Iterable<Ownership> {
+    for (const owner of this.#owners.values()) if (owner.current) yield owner.current;
+  }
+}
+
+function viewOf(
+  run: CachedRun,
+  execution: { current: RunView['execution']['current']; ledger: RunView['execution']['ledger'] },
+): RunView {
+  const state = run.committed;
+  invariant(state !== undefined, `run ${run.ref.runId} is read before its start is durable`);
+  const start = run.liveStart(state);
+  const { namespaceId, workflowId } = run.ref;
+  const { current, ledger } = execution;
+  return {
+    state,
+    execution: { namespaceId, workflowId, current, ledger },
+    ...(start ? { start } : {}),
+  };
+}
+
+function nextCommit(run: CachedRun, signal: AbortSignal): Promise<void> {
+  let wake = () => {};
+  const woken = new Promise<void>((resolve) => {
+    wake = resolve;
+  });
+  run.waiters.add(wake);
+  return orAborted(woken, signal).finally(() => run.waiters.delete(wake));
+}
