@@ -1,0 +1,143 @@
+/**
+ * A child process of the harness: started, waited for, told where to stop, killed by its pid.
+ *
+ * Place: everything that a torture run starts goes through here, so that everything can be ended.
+ *
+ * Invariants
+ *  1. Every process that was started is ended when the harness ends, by its pid (`endAll`); those of this folder also end
+ *     themselves when their channel to the harness breaks.
+ *  2. Output goes to a file of its own; what a failure needs to be understood is there.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { openSync, writeSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { sleep, systemClock } from '../../kernel/clock.ts';
+import { isReached, type Arm, type Step } from './step.ts';
+
+const READY_MS = 60_000;
+const STOP_MS = 10_000;
+
+export type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
+type Ready = Readonly<Record<string, unknown>>;
+
+const alive = new Set<LiveProcess>();
+
+export class LiveProcess {
+  readonly name: string;
+  readonly exited: Promise<Exit>;
+  readonly #child: ChildProcess;
+  readonly #ready: Promise<Ready>;
+  readonly #reached = new Map<Step, () => void>();
+
+  /** Starts a TypeScript file of this repository with arguments; output is appended to `logFile`. */
+  constructor(name: string, command: readonly string[], logFile: string) {
+    this.name = name;
+    const log = openSync(logFile, 'a');
+    this.#child = spawn(process.execPath, ['--import', 'tsx', ...command], {
+      stdio: ['ignore', 'pipe', log, 'ipc'],
+    });
+    alive.add(this);
+    this.exited = once(this.#child, 'exit').then(([code, signal]) => {
+      alive.delete(this);
+      return { code: code as number | null, signal: signal as NodeJS.Signals | null };
+    });
+    this.#child.on('message', (message) => {
+      if (isReached(message)) this.#reached.get(message.reached)?.();
+    });
+    this.#ready = this.#readyLine(log);
+    this.#ready.catch(() => {});
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? -1;
+  }
+
+  get running(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  /** The fields of its ready line. Rejects if it ended before, or took too long. */
+  ready(): Promise<Ready> {
+    return this.#ready;
+  }
+
+  /** Asks it to stop at a step; resolves true once it waits there, false if it did not come to it in time. */
+  async reach(step: Step, withinMs: number, arm = true): Promise<boolean> {
+    const reached = new Promise<boolean>((resolve) => this.#reached.set(step, () => resolve(true)));
+    if (arm) this.#send({ arm: step });
+    const over = new AbortController();
+    const late = sleep(systemClock, withinMs, over.signal).then(
+      () => false,
+      () => false,
+    );
+    const ended = this.exited.then(() => false);
+    const came = await Promise.race([reached, late, ended]);
+    over.abort();
+    this.#reached.delete(step);
+    if (!came) this.#send({ arm: null });
+    return came;
+  }
+
+  /** Kills it (SIGKILL) and waits until it is gone. */
+  async kill(): Promise<void> {
+    if (this.running) process.kill(this.pid, 'SIGKILL');
+    await this.exited;
+  }
+
+  /** Asks it to stop, kills it if it takes too long; resolves with how it ended. */
+  async stop(): Promise<Exit> {
+    if (this.running) process.kill(this.pid, 'SIGTERM');
+    const over = new AbortController();
+    const late = sleep(systemClock, STOP_MS, over.signal).then(
+      () => this.kill(),
+      () => {},
+    );
+    const exit = await this.exited;
+    over.abort();
+    await late;
+    return exit;
+  }
+
+  #send(message: Arm): void {
+    if (this.#child.connected) this.#child.send(message, () => {});
+  }
+
+  #readyLine(log: number): Promise<Ready> {
+    const { stdout } = this.#child;
+    if (!stdout) return Promise.reject(new Error(`${this.name} has no output`));
+    return new Promise((resolve, reject) => {
+      createInterface({ input: stdout }).on('line', (line) => {
+        writeSync(log, `${line}\n`);
+        const ready = parseReady(line);
+        if (ready) resolve(ready);
+      });
+      void this.exited.then(({ code, signal }) =>
+        reject(new Error(`${this.name} ended (${signal ?? code}) before it was ready`)),
+      );
+      systemClock.after(READY_MS, () => reject(new Error(`${this.name} was not ready in time`)));
+    });
+  }
+}
+
+/** Kills whatever is still alive. For the end of the harness, however it comes. */
+export async function endAll(): Promise<void> {
+  await Promise.all([...alive].reverse().map((one) => one.kill()));
+}
+
+/** The same where nothing can be waited for any more. */
+export function endAllNow(): void {
+  for (const one of alive) {
+    if (one.running) process.kill(one.pid, 'SIGKILL');
+  }
+}
+
+function parseReady(line: string): Ready | undefined {
+  if (!line.startsWith('{')) return undefined;
+  try {
+    const fields = JSON.parse(line) as Ready;
+    return fields['msg'] === 'ready' ? fields : undefined;
+  } catch {
+    return undefined;
+  }
+}
