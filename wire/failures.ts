@@ -9,7 +9,8 @@ import type { ResourceExhaustedCause, ResourceExhaustedScope } from './enums.ts'
 import type { Failure } from './plain.ts';
 import { messageType, type MessageType } from './proto.ts';
 
-type Any = { readonly typeUrl?: string; readonly value?: Uint8Array };
+/** `type_url` is how the package spells this one field. */
+type Any = { readonly type_url?: string; readonly value?: Uint8Array };
 type Status = {
   readonly code?: number;
   readonly message?: string;
@@ -121,7 +122,7 @@ export function encodeStatusDetails(error: AtollError): Uint8Array | undefined {
 /** The typed details in such bytes by name: `[['NotFoundFailure', {}]]`. Unknown ones are left out. */
 export function decodeStatusDetails(bytes: Uint8Array): readonly (readonly [string, unknown])[] {
   return (STATUS.decode(bytes).details ?? []).flatMap(
-    ({ typeUrl = '', value = new Uint8Array() }) => {
+    ({ type_url: typeUrl = '', value = new Uint8Array() }) => {
       const name = typeUrl.slice(typeUrl.lastIndexOf('.') + 1);
       const type = DETAILS.get(name);
       return type === undefined ? [] : [[name, type.decode(value)] as const];
@@ -130,7 +131,7 @@ export function decodeStatusDetails(bytes: Uint8Array): readonly (readonly [stri
 }
 
 function encodeStatus(error: AtollError, type: MessageType<unknown>, value: unknown): Uint8Array {
-  const detail = { typeUrl: `${URL_PREFIX}${type.name}`, value: type.encode(value) };
+  const detail = { type_url: `${URL_PREFIX}${type.name}`, value: type.encode(value) };
   // The message is in `grpc-message` too, which is what SDKs show: here a beginning of it is enough.
   return STATUS.encode({
     code: GRPC_STATUS[error.code],

@@ -24,7 +24,7 @@ const COMPLETED = messageType<CompletedTask>(`${SERVICE}.RespondWorkflowTaskComp
 const START = messageType<StartWorkflow>(`${SERVICE}.StartWorkflowExecutionResponse`);
 
 /** Field numbers of the contract; poll-response.test.ts holds them against it. */
-export const POLL_HISTORY_FIELD = 7;
+export const POLL_HISTORY_FIELD = 8;
 export const GET_HISTORY_FIELD = 1;
 export const COMPLETED_TASK_FIELD = 1;
 export const EAGER_TASK_FIELD = 2;

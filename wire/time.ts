@@ -17,12 +17,12 @@ type Parts = {
 
 /** Milliseconds of a duration, 0 when absent. May be negative: who validates decides. */
 export function durationMs(duration: Parts | null | undefined): number {
-  return duration == null ? 0 : Math.trunc(clamp(partsMs(duration)));
+  return isAbsent(duration) ? 0 : Math.trunc(clamp(partsMs(duration)));
 }
 
 /** Milliseconds of a duration, undefined when absent: where absent and 0 differ. */
 export function optionalDurationMs(duration: Parts | null | undefined): number | undefined {
-  return duration == null ? undefined : durationMs(duration);
+  return isAbsent(duration) ? undefined : durationMs(duration);
 }
 
 export function toDuration(ms: number): Duration {
@@ -33,7 +33,7 @@ export function toDuration(ms: number): Duration {
 
 /** Milliseconds since 1970 of a timestamp, 0 when absent. */
 export function timestampMs(timestamp: Parts | null | undefined): number {
-  return timestamp == null ? 0 : Math.floor(clamp(partsMs(timestamp)));
+  return isAbsent(timestamp) ? 0 : Math.floor(clamp(partsMs(timestamp)));
 }
 
 export function toTimestamp(ms: number): Timestamp {
@@ -48,8 +48,12 @@ export function optionalTimestamp(ms: number | undefined): Timestamp | undefined
 }
 
 function partsMs({ seconds, nanos }: Parts): number {
-  const whole = seconds == null ? 0 : typeof seconds === 'number' ? seconds : seconds.toNumber();
+  const whole = isAbsent(seconds) ? 0 : typeof seconds === 'number' ? seconds : seconds.toNumber();
   return whole * 1000 + (nanos ?? 0) / 1_000_000;
+}
+
+function isAbsent(value: unknown): value is null | undefined {
+  return value === null || value === undefined;
 }
 
 function clamp(ms: number): number {
