@@ -1,0 +1,51 @@
+/** The tokens that handlers take back, as the engine wants them. wire/task-token.ts checks signature, kind, namespace. */
+import {
+  ACTIVITY_TASK_TOKEN,
+  openToken,
+  WORKFLOW_TASK_TOKEN,
+  type TokenKind,
+} from '../../wire/task-token.ts';
+import type { ActivityClaim, WorkflowTaskClaim } from '../history/input.ts';
+import type { RunRef } from '../shard/engine.ts';
+import type { AdmittedCall, FrontendParts } from './call.ts';
+
+type Bytes = Uint8Array | undefined;
+
+/** What the token says. @throws AtollError `invalid-argument` if it is not a token of ours, for this namespace */
+export function open<T extends { readonly namespaceId: string }>(
+  { tokens }: Pick<FrontendParts, 'tokens'>,
+  kind: TokenKind<T>,
+  given: { readonly bytes: Bytes; readonly call: AdmittedCall },
+): T {
+  return openToken(tokens, kind, { bytes: given.bytes, namespaceId: given.call.namespaceId });
+}
+
+/** The run and the claim of a workflow-task token (PROTOCOLS 6). */
+export function workflowTaskOf(
+  parts: Pick<FrontendParts, 'tokens'>,
+  bytes: Bytes,
+  call: AdmittedCall,
+): { readonly run: RunRef; readonly claim: WorkflowTaskClaim } {
+  const token = open(parts, WORKFLOW_TASK_TOKEN, { bytes, call });
+  const { namespaceId, workflowId, runId, ...claim } = token;
+  return { run: { namespaceId, workflowId, runId }, claim };
+}
+
+/** The run and the claim of an activity token. */
+export function activityTaskOf(
+  parts: Pick<FrontendParts, 'tokens'>,
+  bytes: Bytes,
+  call: AdmittedCall,
+): { readonly run: RunRef; readonly claim: ActivityClaim } {
+  const token = open(parts, ACTIVITY_TASK_TOKEN, { bytes, call });
+  const { namespaceId, workflowId, runId, scheduledEventId, activityId, attempt } = token;
+  return {
+    run: { namespaceId, workflowId, runId },
+    claim: { scheduledEventId, activityId, attempt },
+  };
+}
+
+/** A token or page token is there at all. */
+export function hasBytes(bytes: Bytes): bytes is Uint8Array {
+  return bytes !== undefined && bytes.length > 0;
+}
