@@ -90,6 +90,7 @@ class CheckedRun {
   /** Starts by scheduled event id and attempt. */
   readonly #starts = new Map<string, string>();
   readonly #ended = new Set<number>();
+  readonly #offers = new Map<string, Extract<Work, { kind: 'activity-task' }>>();
   /** Every clock that was ever armed, the gone ones too: alarms ring late. */
   readonly #alarms = new Map<string, number>();
 
@@ -103,8 +104,10 @@ class CheckedRun {
     else if (one.kind === 'task') scene.taskOpen = true;
     else if (one.kind === 'flush') scene.flush();
     else this.#judge(one);
-    for (const work of this.#work())
+    for (const work of this.#work()) {
       if (work.kind === 'timer') this.#alarms.set(work.key, work.dueAt);
+      if (work.kind === 'activity-task') this.#offers.set(work.key, work);
+    }
   }
 
   finish(): void {
@@ -169,8 +172,8 @@ class CheckedRun {
       case 'schedule':
         return this.#schedule(one.id, one.most, one.limits);
       case 'offer': {
-        const offers = this.#work().filter((work) => work.kind === 'activity-task');
-        const offer = offers[one.nth % Math.max(1, offers.length)];
+        // Any offer that was ever made: pollers come late, and two may hold the same one.
+        const offer = [...this.#offers.values()][one.nth % Math.max(1, this.#offers.size)];
         return offer && startActivity(state, { ...offer, requestId: one.poll, identity }, time);
       }
       case 'ask': {
@@ -215,6 +218,15 @@ class CheckedRun {
   }
 
   #respond(kind: string, by: ActivityClaim): Outcome {
+    const outcome = this.#answer(kind, by);
+    const activity = this.#scene.state.activities.get(by.scheduledEventId);
+    // A token is good for its own attempt, once that is started.
+    if (by.scheduledEventId !== 0 && by.attempt !== 0 && outcome.kind === 'changes')
+      expect([activity?.attempt, activity?.started !== undefined]).toEqual([by.attempt, true]);
+    return outcome;
+  }
+
+  #answer(kind: string, by: ActivityClaim): Outcome {
     const { state, now } = this.#scene;
     const time = { now, epoch: 1 };
     const input = { claim: by, identity };
