@@ -31,7 +31,8 @@ export function newRun(scope: StartScope, input: StartInput, ctx: DecideContext)
   });
   draft.patch({ kind: 'start-request', requestId: input.requestId });
   draft.remember({ requestId: input.requestId, kind: 'start' });
-  if (input.signal && !isKnownSignal(input.signal, ctx)) writeSignal(draft, input.signal);
+  if (input.signal && !isKnownSignal(input.signal, ctx))
+    writeSignal(draft, input.signal, input.requestId);
   if (draft.state.firstTaskAt === undefined) scheduleTask(draft);
   return draft.finish();
 }

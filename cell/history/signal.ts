@@ -35,8 +35,12 @@ export function isKnownSignal(signal: SignalFields, ctx: DecideContext): boolean
   return ctx.ledger.find(signal.requestId)?.kind === 'signal';
 }
 
-/** Adds the signal to a draft, and its request id to the ledger. */
-export function writeSignal(draft: Draft, signal: SignalFields): void {
+/**
+ * Adds the signal to a draft, and its request id to the ledger.
+ * @param startRequestId of the start that it came with: an id that both share is remembered once, as the start's,
+ *   which is asked for first and answers for both (BEHAVIOURS 10: signaled once)
+ */
+export function writeSignal(draft: Draft, signal: SignalFields, startRequestId = ''): void {
   const { name, input, identity, header, requestId, links } = signal;
   draft.outside(
     {
@@ -45,7 +49,7 @@ export function writeSignal(draft: Draft, signal: SignalFields): void {
     },
     links,
   );
-  draft.remember({ requestId, kind: 'signal' });
+  if (requestId !== startRequestId) draft.remember({ requestId, kind: 'signal' });
 }
 
 /** Why an open run takes no further signal: limits of DESIGN 3. */

@@ -109,7 +109,7 @@ function useExisting(input: StartInput, { ctx, open }: Beside): Decision {
   if (full) return { kind: 'refuse', error: full };
   const draft = openDraft(open, ctx);
   draft.remember({ requestId: input.requestId, kind: 'start' });
-  if (signal) writeSignal(draft, signal);
+  if (signal) writeSignal(draft, signal, input.requestId);
   wakeWorker(draft);
   return { kind: 'commit', steps: [draft.finish()], reply };
 }
