@@ -62,17 +62,19 @@ export class LiveProcess {
     return this.#ready;
   }
 
-  /** Asks it to stop at a step; resolves true once it waits there, false if it did not come to it in time. */
-  async reach(step: Step, withinMs: number, arm = true): Promise<boolean> {
+  /**
+   * Resolves true once it waits at the step, false if it did not come to it in time or ended.
+   * `asked`: it is told so now; `armed`: it was told so at its start.
+   */
+  async reach(step: Step, withinMs: number, how: 'asked' | 'armed' = 'asked'): Promise<boolean> {
     const reached = new Promise<boolean>((resolve) => this.#reached.set(step, () => resolve(true)));
-    if (arm) this.#send({ arm: step });
+    if (how === 'asked') this.#send({ arm: step });
     const over = new AbortController();
     const late = sleep(systemClock, withinMs, over.signal).then(
       () => false,
       () => false,
     );
-    const ended = this.exited.then(() => false);
-    const came = await Promise.race([reached, late, ended]);
+    const came = await Promise.race([reached, late, this.exited.then(() => false)]);
     over.abort();
     this.#reached.delete(step);
     if (!came) this.#send({ arm: null });

@@ -14,6 +14,10 @@ export class Tally {
     this.#counts.set(kind, this.of(kind) + 1);
   }
 
+  get total(): number {
+    return [...this.#counts.values()].reduce((sum, count) => sum + count, 0);
+  }
+
   of(kind: string): number {
     return this.#counts.get(kind) ?? 0;
   }

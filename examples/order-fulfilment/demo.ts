@@ -13,7 +13,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { Duration } from '@temporalio/common';
+import { durationMs } from './duration.ts';
 import { startEngine, type Engine } from './engine-process.ts';
 import { startLedger } from './ledger/server.ts';
 import { readOrders } from './read-orders.ts';
@@ -58,7 +58,7 @@ async function runOrders(address: string, folder: string): Promise<boolean> {
         namespace,
         ledgerUrl: ledger.url,
         orders: count,
-        shipWithin: values['ship-within'] as Duration,
+        shipWithinMs: durationMs(values['ship-within']),
         logDir: folder,
         signal: stop.signal,
       });

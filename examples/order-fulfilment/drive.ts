@@ -13,7 +13,6 @@ import {
   type Client,
   type WorkflowHandleWithFirstExecutionRunId,
 } from '@temporalio/client';
-import type { Duration } from '@temporalio/common';
 import type { Journal } from './journal.ts';
 import {
   impliedEnd,
@@ -33,7 +32,7 @@ const WAITING = 48;
 
 export type DriveOptions = {
   /** How long a paid order waits for its parcel. */
-  readonly shipWithin: Duration;
+  readonly shipWithinMs: number;
   /** Orders started a second, or as fast as the engine takes them. */
   readonly perSecond?: number;
   /** Where acknowledgements are kept; none if absent. */
@@ -102,11 +101,11 @@ export class Drive {
   }
 
   async #start(order: Order): Promise<Running> {
-    const { shipWithin } = this.#options;
+    const { shipWithinMs } = this.#options;
     const handle = await this.#client.workflow.start<typeof FulfilOrder>('fulfilOrder', {
       workflowId: order.id,
       taskQueue: TASK_QUEUE,
-      args: [purchaseOf(order), { shipWithin }],
+      args: [purchaseOf(order), { shipWithinMs }],
     });
     await this.#note({ what: 'start', order: order.id, run: handle.firstExecutionRunId });
     this.progress.started += 1;

@@ -4,7 +4,7 @@
  * Ends with the reconciled ledger; exit code 0 only if it reconciles.
  */
 import { parseArgs } from 'node:util';
-import type { Duration } from '@temporalio/common';
+import { durationMs } from './duration.ts';
 import { runDriver } from './run-driver.ts';
 
 const { values } = parseArgs({
@@ -27,7 +27,7 @@ const reconciled = await runDriver({
   namespace: values.namespace,
   ledgerUrl: values.ledger,
   orders: Number(values.orders),
-  shipWithin: values['ship-within'] as Duration,
+  shipWithinMs: durationMs(values['ship-within']),
   signal: stop.signal,
   ...(values['per-second'] ? { perSecond: Number(values['per-second']) } : {}),
   ...(values['log-dir'] ? { logDir: values['log-dir'] } : {}),

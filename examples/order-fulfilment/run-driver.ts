@@ -2,7 +2,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from '@temporalio/client';
-import type { Duration } from '@temporalio/common';
 import { connectPatiently } from './connect.ts';
 import { Drive } from './drive.ts';
 import { Journal } from './journal.ts';
@@ -17,8 +16,8 @@ export type DriverOptions = {
   readonly ledgerUrl: string;
   /** How many orders of the file, from its beginning. */
   readonly orders: number;
-  /** How long a paid order waits for its parcel, such as `15s` or `14 days`. */
-  readonly shipWithin: Duration;
+  /** How long a paid order waits for its parcel. */
+  readonly shipWithinMs: number;
   readonly perSecond?: number;
   /** Folder for `client.jsonl`, the journal of what the engine acknowledged. */
   readonly logDir?: string;
@@ -33,7 +32,7 @@ export async function runDriver(options: DriverOptions): Promise<boolean> {
   const client = new Client({ connection, namespace: options.namespace });
   try {
     const drive = new Drive(client, orders.length, {
-      shipWithin: options.shipWithin,
+      shipWithinMs: options.shipWithinMs,
       signal: options.signal,
       ...(options.perSecond ? { perSecond: options.perSecond } : {}),
       ...(journal ? { journal } : {}),

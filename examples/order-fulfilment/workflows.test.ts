@@ -1,3 +1,4 @@
+import type * as Common from '@temporalio/common';
 import { ActivityFailure, ApplicationFailure } from '@temporalio/common';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Fulfilment } from './order.ts';
@@ -9,7 +10,7 @@ import type { Fulfilment } from './order.ts';
 const script = vi.hoisted(() => ({ answers: new Map<string, string[]>(), called: [] as string[] }));
 
 vi.mock('@temporalio/workflow', async () => {
-  const common = await vi.importActual<typeof import('@temporalio/common')>('@temporalio/common');
+  const common = await vi.importActual<typeof Common>('@temporalio/common');
   const failure = (cause: Error) =>
     new common.ActivityFailure('failed', 'any', '1', 'NON_RETRYABLE_FAILURE', 'worker', cause);
   const answer = (name: string): Promise<unknown> => {

@@ -17,7 +17,6 @@ import {
   proxyActivities,
   setHandler,
 } from '@temporalio/workflow';
-import type { Duration } from '@temporalio/common';
 import type { Activities } from './activities.ts';
 import type { EndState, Fulfilment, Purchase } from './order.ts';
 
@@ -32,10 +31,11 @@ export type OrderStatus =
   | { readonly step: 'done'; readonly state: EndState };
 
 export type FulfilOptions = {
-  /** How long a paid order waits for its parcel, such as `15s`; default 14 days. */
-  readonly shipWithin?: Duration;
+  /** How long a paid order waits for its parcel; default 14 days. */
+  readonly shipWithinMs?: number;
 };
 
+const SHIP_WITHIN_MS = 14 * 24 * 60 * 60 * 1_000;
 const MOST_MOVES = 20;
 
 // The activity gives up on the ledger well before its own timeout, so that a settlement never asks too early.
@@ -60,7 +60,7 @@ const { reserveStock } = proxyActivities<Activities>({
 /** Takes an order from payment to its one end state. */
 export async function fulfilOrder(
   purchase: Purchase,
-  { shipWithin = '14 days' }: FulfilOptions = {},
+  { shipWithinMs = SHIP_WITHIN_MS }: FulfilOptions = {},
 ): Promise<Fulfilment> {
   let now: OrderStatus = { step: 'taking-payment' };
   let parcel: string | undefined;
@@ -84,7 +84,7 @@ export async function fulfilOrder(
   }
 
   now = { step: 'awaiting-shipment' };
-  const left = await condition(() => parcel !== undefined, shipWithin);
+  const left = await condition(() => parcel !== undefined, shipWithinMs);
   return end(left ? 'shipped' : await handOver(purchase));
 }
 

@@ -1,0 +1,40 @@
+/**
+ * What the mains of this folder share: the ready line, the end of the harness, and the step fault on the channel.
+ *
+ * Place: in the processes that the harness starts, never in shipped code.
+ */
+import { StepFault } from './step-fault.ts';
+import { isArm, STEPS, type Reached } from './step.ts';
+
+/** Prints a ready line: the harness reads it. */
+export function tellReady(fields: object): void {
+  process.stdout.write(`${JSON.stringify({ msg: 'ready', ...fields })}\n`);
+}
+
+/** Stops this process in order on SIGTERM, and when the harness is gone. */
+export function endWithHarness(stop: () => Promise<void>): void {
+  let stopping = false;
+  const end = () => {
+    if (stopping) return;
+    stopping = true;
+    stop().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        process.stderr.write(`${String(error)}\n`);
+        process.exit(1);
+      },
+    );
+  };
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, end);
+  process.on('disconnect', end);
+}
+
+/** A step fault that the harness arms over the channel, or at start with `arm`. */
+export function faultFromHarness(arm: string | undefined): StepFault {
+  const fault = new StepFault((step) => process.send?.({ reached: step } satisfies Reached));
+  process.on('message', (message) => {
+    if (isArm(message)) fault.arm(message.arm ?? undefined);
+  });
+  fault.arm(STEPS.find((step) => step === arm));
+  return fault;
+}
