@@ -10,15 +10,10 @@
  *     append that names the old one is not sent (`stale-session`): the owner must `verify` first, so that it never
  *     goes on over a hole that a promoted standby left (PROTOCOLS 1).
  */
+import type { RangeId, Seq, SessionId, ShardId } from './ids.ts';
 import type { ViewBatch } from './views.ts';
 
-export type ShardId = number & { readonly brand: 'ShardId' };
-/** Position in a shard's log, from 1, without gaps. 0 = nothing yet. */
-export type Seq = number & { readonly brand: 'Seq' };
-/** Ownership generation of a shard; the larger one owns it. 0 = never owned. */
-export type RangeId = number & { readonly brand: 'RangeId' };
-/** Names a storage session; grows with each reconnect (promise 4). */
-export type SessionId = number & { readonly brand: 'SessionId' };
+export type { RangeId, Seq, SessionId, ShardId };
 
 export type LogRow = {
   readonly shard: ShardId;
@@ -49,7 +44,10 @@ export type Claim = {
  * `mine`: the row at committed + 1 is absent or carries my range, and the committed row is there (or below the checkpoint).
  * `lost`: the next row carries another range. `hole`: what was acknowledged is missing: stop the shard and say so.
  */
-export type Verdict = { readonly kind: 'mine' } | { readonly kind: 'lost'; readonly to: RangeId } | { readonly kind: 'hole' };
+export type Verdict =
+  | { readonly kind: 'mine' }
+  | { readonly kind: 'lost'; readonly to: RangeId }
+  | { readonly kind: 'hole' };
 
 export type ShardPosition = {
   readonly range: RangeId;
@@ -80,7 +78,11 @@ export interface ShardLog {
    * Appends at most one row a shard. Outcomes are in the order of `rows`; some shards may commit while others are fenced.
    * Never rejects: a failure of any kind, the deadline of `signal` included, is `unknown`.
    */
-  append(rows: readonly LogRow[], session: SessionId, signal: AbortSignal): Promise<readonly AppendOutcome[]>;
+  append(
+    rows: readonly LogRow[],
+    session: SessionId,
+    signal: AbortSignal,
+  ): Promise<readonly AppendOutcome[]>;
 
   /** The read barrier (P13) and the check after a reconnect: one statement for all claims, on the session it returns. */
   verify(

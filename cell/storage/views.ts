@@ -6,7 +6,7 @@
  *  1. A row reflects committed batches only, and a run row says up to which seq (PROTOCOLS 2.4, 3).
  *  2. Timer and task rows are derived from run rows: they can be dropped by exact key and made again (D5).
  */
-import type { Seq, ShardId } from './shard-log.ts';
+import type { Seq, ShardId } from './ids.ts';
 
 /** Names a workflow id inside a shard. Namespace ids are UUIDs; workflow ids any text without NUL. */
 export type ExecutionKey = { readonly namespaceId: string; readonly workflowId: string };
@@ -25,10 +25,18 @@ export type RunRow = RunKey & {
 export type ExecutionRow = ExecutionKey & { readonly seq: Seq; readonly pointer: Uint8Array };
 
 /** One remembered request (D15). `ordinal` grows per workflow id: the order of eviction. */
-export type LedgerRow = ExecutionKey & { readonly requestId: string; readonly ordinal: number; readonly entry: Uint8Array };
+export type LedgerRow = ExecutionKey & {
+  readonly requestId: string;
+  readonly ordinal: number;
+  readonly entry: Uint8Array;
+};
 
 /** Encoded events `firstEventId … lastEventId`, as concatenated field-1 entries of `temporal.api.history.v1.History`. */
-export type HistoryRow = RunKey & { readonly firstEventId: number; readonly lastEventId: number; readonly events: Uint8Array };
+export type HistoryRow = RunKey & {
+  readonly firstEventId: number;
+  readonly lastEventId: number;
+  readonly events: Uint8Array;
+};
 
 /** A pending clock of an open run. `work` is the derived key of the work item that is due. */
 export type TimerRow = RunKey & { readonly dueAt: number; readonly work: string };
@@ -51,13 +59,18 @@ export type Page<Row> = { readonly rows: readonly Row[]; readonly next?: string 
 
 export interface ShardViews {
   /** Run rows in the order of `keys`; undefined where there is none. One statement for all. */
-  runs(keys: readonly (RunKey & { readonly shard: ShardId })[], signal: AbortSignal): Promise<readonly (RunRow | undefined)[]>;
+  runs(
+    keys: readonly (RunKey & { readonly shard: ShardId })[],
+    signal: AbortSignal,
+  ): Promise<readonly (RunRow | undefined)[]>;
 
   /** Pointer and whole ledger (by ordinal) in the order of `keys`. */
   executions(
     keys: readonly (ExecutionKey & { readonly shard: ShardId })[],
     signal: AbortSignal,
-  ): Promise<readonly ({ readonly row: ExecutionRow; readonly ledger: readonly LedgerRow[] } | undefined)[]>;
+  ): Promise<
+    readonly ({ readonly row: ExecutionRow; readonly ledger: readonly LedgerRow[] } | undefined)[]
+  >;
 
   /** History rows that hold events >= fromEventId, by event id, until `maxBytes` is reached (at least one row if any). */
   history(
@@ -68,11 +81,23 @@ export interface ShardViews {
   ): Promise<readonly HistoryRow[]>;
 
   /** The earliest timers, by due time, after the page position. */
-  timers(shard: ShardId, page: { readonly after?: string | undefined; readonly limit: number }, signal: AbortSignal): Promise<Page<TimerRow>>;
+  timers(
+    shard: ShardId,
+    page: { readonly after?: string | undefined; readonly limit: number },
+    signal: AbortSignal,
+  ): Promise<Page<TimerRow>>;
 
   /** Pending tasks after the page position. */
-  tasks(shard: ShardId, page: { readonly after?: string | undefined; readonly limit: number }, signal: AbortSignal): Promise<Page<TaskRow>>;
+  tasks(
+    shard: ShardId,
+    page: { readonly after?: string | undefined; readonly limit: number },
+    signal: AbortSignal,
+  ): Promise<Page<TaskRow>>;
 
   /** Open runs, for the scanner. */
-  openRuns(shard: ShardId, page: { readonly after?: string | undefined; readonly limit: number }, signal: AbortSignal): Promise<Page<RunRow>>;
+  openRuns(
+    shard: ShardId,
+    page: { readonly after?: string | undefined; readonly limit: number },
+    signal: AbortSignal,
+  ): Promise<Page<RunRow>>;
 }
