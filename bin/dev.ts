@@ -1,0 +1,177 @@
+/**
+ * `atoll dev`: a whole fleet in one process: a router, two cells in two regions, namespace `default`, on an embedded
+ * PostgreSQL of its own or in memory.
+ */
+import { join, resolve } from 'node:path';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../cell/storage/sql/embedded.ts';
+import { CachedFleetMap } from '../fleet/cached-map.ts';
+import { FileFleetMap } from '../fleet/file/fleet-map.ts';
+import type { FleetMapStore } from '../fleet/fleet-map.ts';
+import { MemoryFleetMap } from '../fleet/memory/fleet-map.ts';
+import { registerNamespace } from '../fleet/table.ts';
+import { systemClock } from '../kernel/clock.ts';
+import { withDeadline } from '../kernel/deadline.ts';
+import { Lifecycle } from '../kernel/lifecycle.ts';
+import type { Log } from '../kernel/log.ts';
+import { systemRng } from '../kernel/rng.ts';
+import { startRouter } from '../router/router.ts';
+import type { TokenKeyRing } from '../wire/signed-token.ts';
+import type { CellStorageOptions } from './cell-storage.ts';
+import { fencedExit } from './fenced-exit.ts';
+import { startCell } from './start-cell.ts';
+import { loadKeyRing, throwawayKeyRing } from './token-keys.ts';
+
+export type DevOptions = {
+  readonly host: string;
+  readonly port: number;
+  /** The data folder; undefined = in memory. */
+  readonly data: string | undefined;
+  readonly namespaces: readonly string[];
+};
+
+export type RunningDev = { readonly address: string; readonly dataDir: string | undefined };
+
+const CELLS = [
+  { id: 'a', region: 'region-1' },
+  { id: 'b', region: 'region-2' },
+] as const;
+const SHARDS = 4;
+const DAY_MS = 24 * 3_600_000;
+const CALL_MS = 5_000;
+
+type Ground = {
+  readonly store: FleetMapStore;
+  readonly tokens: TokenKeyRing;
+  readonly dataDir: string | undefined;
+  readonly relocatedFrom: string | undefined;
+  storageOf(cell: string): CellStorageOptions;
+};
+
+/** Starts everything, part by part, into `lifecycle`; its `stop` undoes it in reverse. */
+export async function startDev(
+  options: DevOptions,
+  ports: { readonly lifecycle: Lifecycle; readonly log: Log },
+): Promise<RunningDev> {
+  const { lifecycle, log } = ports;
+  const ground = await layGround(options, ports);
+  const { store, tokens } = ground;
+  const map = await CachedFleetMap.open({ store, log });
+  await lifecycle.start({ name: 'fleet map', stop: () => map.close() });
+  const cellPorts = { clock: systemClock, rng: systemRng, log, map, tokens };
+  const cells = await Promise.all(
+    CELLS.map((cell) =>
+      startCell(
+        {
+          ...cell,
+          listen: { host: '127.0.0.1', port: 0 },
+          shards: SHARDS,
+          storage: ground.storageOf(cell.id),
+          onShardStopped: fencedExit(log),
+        },
+        cellPorts,
+      ),
+    ),
+  );
+  await lifecycle.start({
+    name: 'cells',
+    stop: () => Promise.all(cells.map((cell) => cell.close())).then(() => {}),
+  });
+  for (const name of options.namespaces) await ensureNamespace(map, name);
+  const router = await startRouter({
+    listen: { host: options.host, port: options.port },
+    map,
+    log: log.child({ role: 'router' }),
+    clock: systemClock,
+    rng: systemRng,
+    config: { drainMs: 300 },
+  });
+  await lifecycle.start({ name: 'router', stop: () => router.close() });
+  const address = `${router.address.host}:${router.address.port}`;
+  sayReady(log, { address, ground, cells: cells.map((cell) => cell.address) });
+  return { address, dataDir: ground.dataDir };
+}
+
+/** What lies under the cells: databases, fleet map, token keys. */
+async function layGround(
+  options: DevOptions,
+  { lifecycle, log }: { readonly lifecycle: Lifecycle; readonly log: Log },
+): Promise<Ground> {
+  const clock = systemClock;
+  const rng = systemRng;
+  if (options.data === undefined) {
+    return {
+      store: new MemoryFleetMap(),
+      tokens: throwawayKeyRing(rng),
+      dataDir: undefined,
+      relocatedFrom: undefined,
+      storageOf: () => ({ kind: 'memory' }),
+    };
+  }
+  const asked = resolve(options.data);
+  let postgres: EmbeddedPostgres | undefined;
+  await lifecycle.start({
+    name: 'PostgreSQL',
+    start: async () => {
+      const onRestart = () => log.warn({}, 'PostgreSQL had died and was started again');
+      postgres = await startEmbeddedPostgres({
+        dataDir: join(asked, 'postgres'),
+        clock,
+        rng,
+        log: log.child({ role: 'postgres' }),
+        onRestart,
+      });
+      postgres.onExit((cause) => {
+        log.error({ err: cause }, 'PostgreSQL died and did not start again: see its log');
+        process.exitCode = 1;
+        process.kill(process.pid, 'SIGTERM');
+      });
+    },
+    stop: async () => postgres?.stop(),
+    stopTimeoutMs: 4_000,
+  });
+  const running = postgres;
+  if (!running) throw new Error('PostgreSQL did not start');
+  const dataDir = running.relocatedFrom === undefined ? asked : running.dataDir;
+  const fleet = join(asked, 'fleet');
+  return {
+    store: await FileFleetMap.open(fleet, { clock, rng, log }),
+    tokens: await loadKeyRing(fleet, rng),
+    dataDir,
+    relocatedFrom: running.relocatedFrom,
+    storageOf: (cell) => ({ kind: 'postgres', url: running.url(`atoll_cell_${cell}`) }),
+  };
+}
+
+async function ensureNamespace(map: CachedFleetMap, name: string): Promise<void> {
+  if (map.namespaceByName(name)) return;
+  const options = { what: `registering namespace ${name}`, timeoutMs: CALL_MS };
+  const registration = {
+    id: systemRng.uuid(),
+    name,
+    description: 'made by atoll dev',
+    ownerEmail: '',
+    data: {},
+    retentionMs: DAY_MS,
+    registeredAt: systemClock.now(),
+    cell: CELLS[0].id,
+  };
+  await withDeadline(systemClock, options, (signal) =>
+    map.update((known) => registerNamespace(known, registration), signal),
+  );
+}
+
+function sayReady(
+  log: Log,
+  ready: { readonly address: string; readonly ground: Ground; readonly cells: readonly string[] },
+): void {
+  const { address, ground, cells } = ready;
+  const data = ground.dataDir ?? 'in memory: gone at the end';
+  const moved =
+    ground.relocatedFrom === undefined
+      ? {}
+      : {
+          movedFrom: ground.relocatedFrom,
+          why: 'PostgreSQL does not run as root, and its user cannot reach that folder',
+        };
+  log.info({ address, router: `http://${address}`, cells, data, ...moved }, 'ready');
+}

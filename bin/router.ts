@@ -1,0 +1,40 @@
+/** `atoll router`: a router as a process of its own. It holds no state; run as many as are needed. */
+import { join } from 'node:path';
+import { CachedFleetMap } from '../fleet/cached-map.ts';
+import { FileFleetMap } from '../fleet/file/fleet-map.ts';
+import { fileLastKnownMap } from '../fleet/file/last-known-map.ts';
+import { systemClock } from '../kernel/clock.ts';
+import type { Lifecycle } from '../kernel/lifecycle.ts';
+import type { Log } from '../kernel/log.ts';
+import { systemRng } from '../kernel/rng.ts';
+import { startRouter, type RunningRouter } from '../router/router.ts';
+
+export type RouterProcessOptions = {
+  readonly host: string;
+  readonly port: number;
+  /** Folder of the fleet map. */
+  readonly fleet: string;
+};
+
+/** Starts the router into `lifecycle`. */
+export async function runRouter(
+  options: RouterProcessOptions,
+  ports: { readonly lifecycle: Lifecycle; readonly log: Log },
+): Promise<RunningRouter> {
+  const { lifecycle, log } = ports;
+  const clock = systemClock;
+  const rng = systemRng;
+  const store = await FileFleetMap.open(options.fleet, { clock, rng, log });
+  const lastKnown = fileLastKnownMap(
+    join(options.fleet, `last-known-router-${options.port}.json`),
+    rng,
+  );
+  const map = await CachedFleetMap.open({ store, log, lastKnown });
+  await lifecycle.start({ name: 'fleet map', stop: () => map.close() });
+  const { host, port } = options;
+  const router = await startRouter({ listen: { host, port }, map, log, clock, rng });
+  await lifecycle.start({ name: 'router', stop: () => router.close(), stopTimeoutMs: 4_000 });
+  const address = `${router.address.host}:${router.address.port}`;
+  log.info({ address, router: `http://${address}` }, 'ready');
+  return router;
+}

@@ -1,0 +1,125 @@
+/**
+ * Composes one cell: storage, visibility, matching, shards, frontend, server. `atoll cell` runs one, `atoll dev` two.
+ *
+ * Invariants
+ *  1. The cell enters the fleet map only once it serves.
+ *  2. Close takes no new calls, then writes what memory holds, then lets the database go.
+ */
+import { allowAll } from '../cell/frontend/authorise.ts';
+import { defaultFrontendConfig } from '../cell/frontend/config.ts';
+import { FleetAdmission } from '../cell/frontend/fleet-admission.ts';
+import { Frontend } from '../cell/frontend/frontend.ts';
+import { frontendRpcHandler } from '../cell/frontend/rpc-handler.ts';
+import { InMemoryMatching } from '../cell/matching/in-memory-matching.ts';
+import { allShards } from '../cell/membership/single.ts';
+import { shardConfig, type ShardConfig } from '../cell/shard/config.ts';
+import { ShardHost } from '../cell/shard/shard-host.ts';
+import type { Stop } from '../cell/shard/shard-owner.ts';
+import type { ShardId, ShardLog } from '../cell/storage/shard-log.ts';
+import type { CachedFleetMap } from '../fleet/cached-map.ts';
+import { registerCell } from '../fleet/table.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { withDeadline } from '../kernel/deadline.ts';
+import type { Log } from '../kernel/log.ts';
+import type { Rng } from '../kernel/rng.ts';
+import { RpcServer } from '../kernel/rpc/server.ts';
+import { encodeStatusDetails } from '../wire/failures.ts';
+import type { TokenKeyRing } from '../wire/signed-token.ts';
+import { openCellStorage, type CellStorageOptions } from './cell-storage.ts';
+
+export type CellOptions = {
+  readonly id: string;
+  readonly region: string;
+  /** Port 0 takes a free one. */
+  readonly listen: { readonly host: string; readonly port: number };
+  readonly shards: number;
+  readonly storage: CellStorageOptions;
+  readonly shard?: Partial<ShardConfig>;
+  /** A shard stopped for good. */
+  readonly onShardStopped: (shard: ShardId, stop: Stop) => void;
+  /** Wraps the log port: the torture harness puts its faults here. */
+  readonly wrapLog?: ((log: ShardLog) => ShardLog) | undefined;
+};
+
+export type CellPorts = {
+  readonly clock: Clock;
+  readonly rng: Rng;
+  readonly log: Log;
+  readonly map: CachedFleetMap;
+  readonly tokens: TokenKeyRing;
+};
+
+export type RunningCell = {
+  /** `host:port`. */
+  readonly address: string;
+  readonly host: ShardHost;
+  close(): Promise<void>;
+};
+
+/** Calls in flight at a stop are told at once; this is what their answers may still take. */
+const CLOSE_GRACE_MS = 500;
+const REGISTER_MS = 5_000;
+
+export async function startCell(options: CellOptions, ports: CellPorts): Promise<RunningCell> {
+  const { clock, rng, map, tokens } = ports;
+  const log = ports.log.child({ cell: options.id });
+  const storage = await openCellStorage(options, { clock, rng, log });
+  const matching = new InMemoryMatching({ clock });
+  const host = new ShardHost({
+    log: options.wrapLog ? options.wrapLog(storage.log) : storage.log,
+    views: storage.views,
+    index: storage.visibility,
+    matching,
+    clock,
+    rng,
+    logger: log,
+    config: shardConfig(options.shard),
+    shardCount: options.shards,
+    shards: allShards(options.shards),
+    epochOf: (namespaceId) => map.namespaceById(namespaceId)?.placement.epoch ?? 0,
+    onShardStopped: options.onShardStopped,
+  });
+  const frontend = new Frontend({
+    engine: host,
+    matching,
+    visibility: storage.visibility,
+    admission: new FleetAdmission(map, options.id),
+    authoriser: allowAll,
+    tokens,
+    clock,
+    rng,
+    log,
+    config: defaultFrontendConfig,
+  });
+  const handle = frontendRpcHandler({ frontend, log, isServing: () => true });
+  const server = new RpcServer({ handle, encodeDetails: encodeStatusDetails, clock });
+  const close = async () => {
+    await server.close({ graceMs: CLOSE_GRACE_MS });
+    await host.close();
+    storage.close();
+  };
+  try {
+    const bound = await server.listen(options.listen);
+    const address = `${bound.host}:${bound.port}`;
+    await host.open();
+    await withDeadline(
+      clock,
+      { what: 'registering the cell in the fleet map', timeoutMs: REGISTER_MS },
+      (signal) =>
+        map.update(
+          (known) =>
+            registerCell(known, options.id, {
+              region: options.region,
+              address,
+              shards: options.shards,
+            }),
+          signal,
+        ),
+    );
+    log.info({ address, shards: options.shards }, 'cell is serving');
+    return { address, host, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
