@@ -1,0 +1,78 @@
+/**
+ * PostgreSQL for tests: one embedded server per test file, and a fresh, migrated and provisioned database per test.
+ *
+ * Place: `*.sql.test.ts` of any part. Call `useTestServer()` once, at the top of the file.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll } from 'vitest';
+import { systemClock } from '../../../../kernel/clock.ts';
+import { silentLog } from '../../../../kernel/log.ts';
+import { systemRng } from '../../../../kernel/rng.ts';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../embedded.ts';
+import { openSqlStore } from '../sql-store.ts';
+import { runSql } from './raw-connection.ts';
+
+const SHARDS = 8;
+const TEMPLATE = 'atoll_template';
+
+export type TestServer = {
+  /** URL of a new database with the current schema and 8 shards. */
+  freshDatabase(): Promise<string>;
+  /** URL of a database that may not exist. */
+  url(databaseName: string): string;
+};
+
+/** Starts a server before the tests of this file and stops it after them. */
+export function useTestServer(): TestServer {
+  let server: EmbeddedPostgres | undefined;
+  let folder = '';
+  let made = 0;
+  const running = () => {
+    if (!server) throw new Error('the test server is not running');
+    return server;
+  };
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'atoll-test-'));
+    server = await startEmbeddedPostgres({
+      dataDir: folder,
+      log: silentLog,
+      clock: systemClock,
+      rng: systemRng,
+    });
+    const store = await openSqlStore({
+      url: server.url(TEMPLATE),
+      clock: systemClock,
+      log: silentLog,
+    });
+    const { signal } = new AbortController();
+    await store.migrate(signal);
+    await store.provision(SHARDS, signal);
+    store.close();
+  });
+  afterAll(async () => {
+    await server?.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+  return {
+    url: (databaseName) => running().url(databaseName),
+    async freshDatabase() {
+      const name = `test_${(made += 1)}`;
+      await copyTemplate(running().url('postgres'), name);
+      return running().url(name);
+    },
+  };
+}
+
+/** The template may have a connection left that is just closing. */
+async function copyTemplate(maintenanceUrl: string, name: string): Promise<void> {
+  for (let left = 50; ; left -= 1) {
+    try {
+      await runSql(maintenanceUrl, `CREATE DATABASE ${name} TEMPLATE ${TEMPLATE}`);
+      return;
+    } catch (error) {
+      if (left <= 1) throw error;
+    }
+  }
+}
