@@ -56,21 +56,16 @@ export class RpcChannel {
     body: Uint8Array,
     options: CallOptions,
   ): Promise<CallResult> {
+    const { signal, timeoutMs } = options;
     return new Promise((resolve, reject) => {
-      options.signal?.throwIfAborted();
+      if (signal?.aborted === true) return reject(abortError(signal));
       const session = this.#pool.next();
-      const stream = session.request({
-        ':method': 'POST',
-        ':path': path,
-        'content-type': 'application/grpc',
-        te: 'trailers',
-        'grpc-timeout': formatTimeout(options.timeoutMs),
-        ...headers,
-      });
       const calls = this.#callsOf(session);
-      const pending = new PendingCall(stream, {
+      const pending = new PendingCall(this.#request(session, path, { headers, timeoutMs }), {
+        address: this.#pool.address,
+        session,
         maxMessageBytes: this.#maxMessageBytes,
-        signal: options.signal,
+        signal,
         onEnd: (outcome) => {
           calls.delete(pending);
           if (outcome instanceof AtollError) reject(outcome);
@@ -78,9 +73,8 @@ export class RpcChannel {
         },
       });
       calls.add(pending);
-      pending.armTimeout(this.#clock, options.timeoutMs, path);
-      for (const chunk of frame(body)) stream.write(chunk);
-      stream.end();
+      pending.armTimeout(this.#clock, timeoutMs, path);
+      pending.send(body);
     });
   }
 
@@ -89,19 +83,42 @@ export class RpcChannel {
     this.#pool.close();
   }
 
+  #request(
+    session: ClientHttp2Session,
+    path: string,
+    call: { readonly headers: Readonly<Record<string, string>>; readonly timeoutMs: number },
+  ): ClientHttp2Stream {
+    try {
+      return session.request({
+        ':method': 'POST',
+        ':path': path,
+        'content-type': 'application/grpc',
+        te: 'trailers',
+        'grpc-timeout': formatTimeout(call.timeoutMs),
+        ...call.headers,
+      });
+    } catch (cause) {
+      throw connectionLost(this.#pool.address, cause);
+    }
+  }
+
   #callsOf(session: ClientHttp2Session): Set<PendingCall> {
     const known = this.#open.get(session);
     if (known !== undefined) return known;
     const calls = new Set<PendingCall>();
     this.#open.set(session, calls);
-    session.once('close', () => {
-      for (const call of calls) call.fail(connectionLost(this.#pool.address));
-    });
+    const failAll = (cause?: unknown) => {
+      for (const call of calls) call.fail(connectionLost(this.#pool.address, cause));
+    };
+    session.once('error', failAll);
+    session.once('close', () => failAll());
     return calls;
   }
 }
 
 type PendingOptions = {
+  readonly address: string;
+  readonly session: ClientHttp2Session;
   readonly maxMessageBytes: number;
   readonly signal: AbortSignal | undefined;
   readonly onEnd: (outcome: CallResult | AtollError) => void;
@@ -122,15 +139,24 @@ class PendingCall {
     this.#stream = stream;
     this.#options = options;
     options.signal?.addEventListener('abort', this.#onAbort, { once: true });
-    stream.on('response', (headers) => (this.#headers = headers));
-    stream.on('trailers', (trailers) => (this.#trailers = trailers));
+    stream.on('response', (headers) => {
+      this.#headers = headers;
+    });
+    stream.on('trailers', (trailers: IncomingHttpHeaders) => {
+      this.#trailers = trailers;
+    });
     stream.on('data', (chunk: Buffer) => this.#onData(chunk));
     stream.on('end', () => {
       // The trailers may still be under way; `close` comes after them.
-      if ((this.#trailers ?? this.#headers)['grpc-status'] !== undefined) this.#onEnd();
+      if (this.#hasStatus()) this.#onEnd();
     });
-    stream.on('error', (cause) => this.fail(connectionLost('the peer', cause)));
-    stream.on('close', () => this.#onEnd());
+    stream.on('error', (cause) => this.#onLost(cause));
+    stream.on('close', () => (this.#hasStatus() ? this.#onEnd() : this.#onLost()));
+  }
+
+  send(body: Uint8Array): void {
+    for (const chunk of frame(body)) this.#stream.write(chunk);
+    this.#stream.end();
   }
 
   armTimeout(clock: Clock, timeoutMs: number, path: string): void {
@@ -146,13 +172,18 @@ class PendingCall {
   }
 
   readonly #onAbort = () => {
-    const reason: unknown = this.#options.signal?.reason;
-    this.fail(
-      reason instanceof AtollError
-        ? reason
-        : new AtollError('cancelled', 'the caller gave up', { cause: reason }),
-    );
+    if (this.#options.signal !== undefined) this.fail(abortError(this.#options.signal));
   };
+
+  #hasStatus(): boolean {
+    return (this.#trailers ?? this.#headers)['grpc-status'] !== undefined;
+  }
+
+  /** The stream ended without a status. Where its session died, the session's own event tells why, at once. */
+  #onLost(cause?: Error): void {
+    if (this.#options.session.destroyed) return;
+    this.fail(noStatus(this.#options.address, this.#headers, cause));
+  }
 
   #onData(chunk: Buffer): void {
     this.#received += chunk.length;
@@ -165,7 +196,6 @@ class PendingCall {
   #onEnd(): void {
     if (this.#over) return;
     const trailers = this.#trailers ?? this.#headers;
-    if (trailers['grpc-status'] === undefined) return this.fail(noStatus(this.#headers));
     const error = errorOf(trailers);
     if (error !== undefined) return this.fail(error);
     try {
@@ -173,7 +203,9 @@ class PendingCall {
         encodingOf(this.#headers['grpc-encoding'] as string | undefined) ?? 'identity';
       this.#end({ body: unframe(this.#chunks, encoding, this.#options.maxMessageBytes), trailers });
     } catch (thrown) {
-      this.fail(thrown instanceof AtollError ? thrown : connectionLost('the peer', thrown));
+      this.fail(
+        thrown instanceof AtollError ? thrown : connectionLost(this.#options.address, thrown),
+      );
     }
   }
 
@@ -187,21 +219,23 @@ class PendingCall {
   }
 }
 
+function abortError(signal: AbortSignal): AtollError {
+  const reason: unknown = signal.reason;
+  if (reason instanceof AtollError) return reason;
+  return new AtollError('cancelled', 'the caller gave up', { cause: reason });
+}
+
 function connectionLost(address: string, cause?: unknown): AtollError {
-  const why = cause instanceof Error ? `: ${cause.message}` : '';
-  return new AtollError(
-    'unavailable',
-    `the connection to ${address} was lost before the answer came${why}`,
-    { cause },
-  );
+  const why = cause instanceof Error ? `: ${cause.message}` : ' before the answer came';
+  return new AtollError('unavailable', `the connection to ${address} was lost${why}`, { cause });
 }
 
 /** The stream ended without a status: the connection died, or it is not a gRPC server. */
-function noStatus(headers: IncomingHttpHeaders): AtollError {
+function noStatus(address: string, headers: IncomingHttpHeaders, cause?: Error): AtollError {
   const status = Number(headers[':status'] ?? 200);
-  if (status === 200) return connectionLost('the peer');
+  if (status === 200) return connectionLost(address, cause);
   return new AtollError(
     'unavailable',
-    `the peer answered HTTP ${status}: it is no gRPC server, or a proxy stands between`,
+    `${address} answered HTTP ${status}: it is no gRPC server, or a proxy stands between`,
   );
 }

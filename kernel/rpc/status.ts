@@ -41,7 +41,8 @@ export function statusHeaders(error: AtollError, details?: Uint8Array): StatusHe
 export function errorOf(headers: Readonly<Record<string, unknown>>): AtollError | undefined {
   const status = Number(headers['grpc-status']);
   if (status === 0) return undefined;
-  const message = decodeMessage(String(headers['grpc-message'] ?? ''));
+  const text = headers['grpc-message'];
+  const message = typeof text === 'string' ? decodeMessage(text) : '';
   const bin = headers['grpc-status-details-bin'];
   const value = { status, ...(typeof bin === 'string' && { details: fromBase64(bin) }) };
   return new AtollError(
