@@ -25,6 +25,7 @@ import {
 } from './draft-change.ts';
 import { durationMs } from './durations.ts';
 import type { Change } from './patch.ts';
+import { withEntry, withoutKey } from './persistent-map.ts';
 import type { EpochMs, PendingTimer, RunState } from './state.ts';
 import type { Work } from './work.ts';
 
@@ -145,7 +146,7 @@ export function applyTimerChange(timers: Timers, change: Change): Timers {
       const timerId = change.attributes.timerId ?? '';
       invariant(!timers.has(timerId), `timer "${timerId}" started twice`);
       const dueAt = change.eventTime + durationMs(change.attributes.startToFireTimeout);
-      return new Map(timers).set(timerId, { timerId, startedEventId: change.eventId, dueAt });
+      return withEntry(timers, timerId, { timerId, startedEventId: change.eventId, dueAt });
     }
     case 'TimerFired':
     case 'TimerCanceled':
@@ -174,7 +175,5 @@ function without(
 ): Timers {
   const timerId = ended.timerId ?? '';
   if (timers.get(timerId)?.startedEventId !== ended.startedEventId) return timers;
-  const next = new Map(timers);
-  next.delete(timerId);
-  return next;
+  return withoutKey(timers, timerId);
 }

@@ -8,6 +8,7 @@
 import { invariant } from '../../../kernel/invariant.ts';
 import type { EventOf } from '../../../wire/events.ts';
 import type { Change, Patch } from '../patch.ts';
+import { withEntry, withoutKey } from '../persistent-map.ts';
 import type { PendingActivity } from '../state.ts';
 import { closedBy } from './closing.ts';
 
@@ -98,12 +99,9 @@ function patchOne(activity: PendingActivity, patch: ActivityPatch, epoch: number
 }
 
 function set(activities: Activities, activity: PendingActivity): Activities {
-  return new Map(activities).set(activity.scheduledEventId, activity);
+  return withEntry(activities, activity.scheduledEventId, activity);
 }
 
 function without(activities: Activities, scheduledEventId: number | undefined): Activities {
-  if (scheduledEventId === undefined || !activities.has(scheduledEventId)) return activities;
-  const next = new Map(activities);
-  next.delete(scheduledEventId);
-  return next;
+  return scheduledEventId === undefined ? activities : withoutKey(activities, scheduledEventId);
 }
