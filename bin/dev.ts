@@ -4,6 +4,7 @@
  */
 import { join, resolve } from 'node:path';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../cell/storage/sql/embedded.ts';
+import type { ShardLog } from '../cell/storage/shard-log.ts';
 import { CachedFleetMap } from '../fleet/cached-map.ts';
 import { FileFleetMap } from '../fleet/file/fleet-map.ts';
 import type { FleetMapStore } from '../fleet/fleet-map.ts';
@@ -47,12 +48,16 @@ type Ground = {
   storageOf(cell: string): CellStorageOptions;
 };
 
-/** Starts everything, part by part, into `lifecycle`; its `stop` undoes it in reverse. */
+/** Starts everything, part by part, into `lifecycle`; its `stop` undoes it in reverse. `wrapLog` is the torture harness's. */
 export async function startDev(
   options: DevOptions,
-  ports: { readonly lifecycle: Lifecycle; readonly log: Log },
+  ports: {
+    readonly lifecycle: Lifecycle;
+    readonly log: Log;
+    readonly wrapLog?: ((log: ShardLog) => ShardLog) | undefined;
+  },
 ): Promise<RunningDev> {
-  const { lifecycle, log } = ports;
+  const { lifecycle, log, wrapLog } = ports;
   const ground = await layGround(options, ports);
   const { store, tokens } = ground;
   const map = await CachedFleetMap.open({ store, log });
@@ -67,6 +72,7 @@ export async function startDev(
           shards: SHARDS,
           storage: ground.storageOf(cell.id),
           onShardStopped: fencedExit(log),
+          wrapLog,
         },
         cellPorts,
       ),
@@ -83,7 +89,7 @@ export async function startDev(
     log: log.child({ role: 'router' }),
     clock: systemClock,
     rng: systemRng,
-    config: { drainMs: 300 },
+    config: { drainMs: 300, refuseGzipProbe: false },
   });
   await lifecycle.start({ name: 'router', stop: () => router.close() });
   const address = `${router.address.host}:${router.address.port}`;

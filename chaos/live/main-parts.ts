@@ -11,22 +11,9 @@ export function tellReady(fields: object): void {
   process.stdout.write(`${JSON.stringify({ msg: 'ready', ...fields })}\n`);
 }
 
-/** Stops this process in order on SIGTERM, and when the harness is gone. */
-export function endWithHarness(stop: () => Promise<void>): void {
-  let stopping = false;
-  const end = () => {
-    if (stopping) return;
-    stopping = true;
-    stop().then(
-      () => process.exit(0),
-      (error: unknown) => {
-        process.stderr.write(`${String(error)}\n`);
-        process.exit(1);
-      },
-    );
-  };
-  for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, end);
-  process.on('disconnect', end);
+/** Stops this process in order when the harness is gone, as on SIGTERM. */
+export function endWithHarness(): void {
+  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
 }
 
 /** A step fault that the harness arms over the channel, or at start with `arm`. */

@@ -1,6 +1,6 @@
 /**
- * PostgreSQL as a process of its own: `--data folder`. Its ready line has the URL of a database named `postgres`; the
- * harness kills its postmaster, this process starts it again on the same port.
+ * PostgreSQL as a process of its own: `--data folder`. Its ready line has a URL. The harness kills its
+ * postmaster; this process starts it again, on the same port.
  *
  * Place: under the cells of a torture run, where a served PostgreSQL would be.
  */
@@ -18,11 +18,13 @@ const postgres = await startEmbeddedPostgres({
   log: silentLog,
   clock: systemClock,
   rng: systemRng,
-  onRestart: () => tellReady({ pid: postgres.pid() }),
 });
 postgres.onExit((cause) => {
   process.stderr.write(`${cause.stack}\n`);
   process.exit(1);
 });
-endWithHarness(() => postgres.stop());
-tellReady({ pid: postgres.pid(), url: postgres.url('postgres') });
+endWithHarness();
+for (const name of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(name, () => void postgres.stop().then(() => process.exit(0)));
+}
+tellReady({ url: postgres.url('postgres') });

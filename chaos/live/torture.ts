@@ -1,0 +1,149 @@
+/**
+ * `npm run torture`: the order example on a live engine whose processes are killed at the worst moments.
+ *
+ *   npm run torture -- [--only cells|dev] [--kills 10] [--orders 1000] [--seed 1] [--keep]
+ *
+ * Place: the last judge of P1, P3 and P4: real processes, a real PostgreSQL, SIGKILL.
+ *
+ * Invariants
+ *  1. Exit code 0 only if every kill that is owed happened, the ledger reconciled and the judge found nothing.
+ *  2. Whatever happens, Ctrl-C included, every process that was started is ended by its pid.
+ */
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { tmpdir } from 'node:os';
+import { parseArgs } from 'node:util';
+import { systemClock } from '../../kernel/clock.ts';
+import { endAll, endAllNow } from './live-process.ts';
+import { runPhase } from './phase.ts';
+import { planRounds, type PlanSize } from './rounds.ts';
+import { Tally } from './tally.ts';
+import { layOutCells, layOutDev, type LaidOut, type LayOut } from './topologies.ts';
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    kills: { type: 'string', default: '10' },
+    orders: { type: 'string', default: '1000' },
+    'per-second': { type: 'string', default: '6' },
+    'ship-within': { type: 'string', default: '40s' },
+    seed: { type: 'string', default: '1' },
+    keep: { type: 'boolean', default: false },
+  },
+});
+
+type Phase = {
+  readonly name: string;
+  readonly layOut: (options: LayOut) => Promise<LaidOut>;
+  /** Kills in this phase, over all its engines. */
+  readonly size: PlanSize;
+  readonly orders: number;
+};
+
+const kills = Number(values.kills);
+const orders = Number(values.orders);
+const PHASES: readonly Phase[] = [
+  {
+    name: 'cells',
+    layOut: layOutCells,
+    size: { stepKills: kills, databaseKills: kills },
+    orders,
+  },
+  {
+    name: 'dev',
+    layOut: layOutDev,
+    size: { stepKills: Math.ceil(kills / 3), databaseKills: kills },
+    orders: Math.ceil(orders / 2),
+  },
+];
+
+/** Runs one phase; resolves with what is wrong. */
+async function torture(phase: Phase, root: string): Promise<readonly string[]> {
+  const folder = join(root, phase.name);
+  await mkdir(folder, { recursive: true });
+  const say = sayAs(phase.name);
+  const tally = new Tally(owed(phase.size));
+  say('starting the engine');
+  const { topologies, stop } = await phase.layOut({ folder, tally, say });
+  const share = topologies.length;
+  const found = await Promise.all(
+    topologies.map(async (topology, index) => {
+      const own = join(folder, topology.namespace);
+      await mkdir(own, { recursive: true });
+      return runPhase({
+        topology,
+        rounds: planRounds(shareOf(phase.size, share, index), Number(values.seed) + index),
+        tally,
+        orders: Math.ceil(phase.orders / share),
+        perSecond: Number(values['per-second']) / share,
+        shipWithin: values['ship-within'],
+        folder: own,
+        say: sayAs(`${phase.name} ${topology.namespace}`),
+      });
+    }),
+  );
+  await stop();
+  const findings = [
+    ...found.flat(),
+    ...topologies.flatMap(({ victim }) => victim.findings),
+    ...tally.missing(),
+  ];
+  process.stdout.write(`kills, ${phase.name}:\n${tally.describe()}\n`);
+  return findings.map((finding) => `${phase.name}: ${finding}`);
+}
+
+/** Engine `index` of `share` gets its part of the kills; together they get all. */
+function shareOf({ stepKills, databaseKills }: PlanSize, share: number, index: number): PlanSize {
+  const part = (count: number) => Math.floor((count + index) / share);
+  return { stepKills: part(stepKills), databaseKills: part(databaseKills) };
+}
+
+function owed({ stepKills, databaseKills }: PlanSize): Readonly<Record<string, number>> {
+  return {
+    'append in flight': stepKills,
+    'append stored and not answered': stepKills,
+    checkpoint: stepKills,
+    truncation: stepKills,
+    takeover: stepKills,
+    PostgreSQL: databaseKills,
+  };
+}
+
+function sayAs(name: string): (text: string) => void {
+  return (text) => void process.stdout.write(`[${name}] ${text}\n`);
+}
+
+async function run(): Promise<boolean> {
+  const root = await mkdtemp(join(tmpdir(), 'atoll-torture-'));
+  const began = systemClock.monotonicMs();
+  const findings: string[] = [];
+  for (const phase of PHASES) {
+    if (values.only && values.only !== phase.name) continue;
+    findings.push(...(await torture(phase, root)));
+    if (findings.length > 0) break;
+  }
+  for (const finding of findings.slice(0, 20)) process.stdout.write(`  ${finding}\n`);
+  const seconds = ((systemClock.monotonicMs() - began) / 1_000).toFixed(0);
+  const fine = findings.length === 0;
+  process.stdout.write(
+    fine
+      ? `torture: nothing acknowledged is missing, nothing was done twice (${seconds} s)\n`
+      : `torture: ${findings.length} findings (${seconds} s); logs are in ${root}\n`,
+  );
+  if (fine && !values.keep) await rm(root, { recursive: true, force: true });
+  return fine;
+}
+
+process.on('exit', endAllNow);
+for (const name of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(name, () => void endAll().then(() => process.exit(130)));
+}
+run().then(
+  (fine) => endAll().then(() => process.exit(fine ? 0 : 1)),
+  (error: unknown) => {
+    process.stdout.write(
+      `torture failed: ${error instanceof Error ? error.stack : String(error)}\n`,
+    );
+    return endAll().then(() => process.exit(1));
+  },
+);
