@@ -7,6 +7,12 @@
  *  2. A namespace that is active elsewhere is refused with the trailers below, which tell the router where to go.
  */
 import { AtollError } from '../../kernel/errors.ts';
+import {
+  EPOCH_HEADER,
+  NOT_ACTIVE,
+  OWNER_HEADER,
+  REFUSED_HEADER,
+} from '../../fleet/call-headers.ts';
 import type { Namespace } from '../../fleet/map.ts';
 import type { FrontendCall } from './call.ts';
 
@@ -18,19 +24,12 @@ export type Admitted = {
 };
 
 export interface Admission {
-  /** @throws AtollError `not-found` (unknown namespace) or `unavailable` with REFUSED trailers (active elsewhere) */
+  /** @throws AtollError `not-found` (unknown namespace) or `unavailable` with trailers (active elsewhere) */
   admit(headers: FrontendCall['headers'], namespace: string): Promise<Admitted>;
 
   /** The namespace of that name, or else of that id, for describing; wherever it is active. */
   find(nameOrId: { readonly name: string; readonly id: string }): Namespace | undefined;
 }
-
-/** Header by which a router says which epoch it believes in. */
-export const EPOCH_HEADER = 'atoll-epoch';
-/** Trailer whose value says why a cell did not take the call. */
-export const REFUSED_TRAILER = 'atoll-refused';
-/** Trailer with the id of the cell that is active by this cell's map. */
-export const OWNER_TRAILER = 'atoll-owner';
 
 export function notActive(namespace: Namespace, cellId: string): AtollError {
   const { active, epoch } = namespace.placement;
@@ -43,8 +42,8 @@ export function notActive(namespace: Namespace, cellId: string): AtollError {
         value: { namespace: namespace.name, currentCluster: cellId, activeCluster: active },
       },
       trailers: {
-        [REFUSED_TRAILER]: 'not-active',
-        [OWNER_TRAILER]: active,
+        [REFUSED_HEADER]: NOT_ACTIVE,
+        [OWNER_HEADER]: active,
         [EPOCH_HEADER]: String(epoch),
       },
     },

@@ -2,10 +2,11 @@
  * Admission by the cell's copy of the fleet map (D8, P12): works with the control plane down.
  * A call whose router has seen a newer epoch, or an unknown name, makes the copy look once before it answers.
  */
+import { EPOCH_HEADER } from '../../fleet/call-headers.ts';
 import type { CachedFleetMap } from '../../fleet/cached-map.ts';
 import type { Namespace } from '../../fleet/map.ts';
 import { namespaceNotFound } from '../../wire/failures.ts';
-import { EPOCH_HEADER, notActive, type Admission, type Admitted } from './admission.ts';
+import { notActive, type Admission, type Admitted } from './admission.ts';
 import type { FrontendCall } from './call.ts';
 
 type Map = Pick<CachedFleetMap, 'namespaceByName' | 'namespaceById' | 'refresh'>;

@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 
 function make(config: Partial<MatchingConfig>): InMemoryMatching {
-  return new InMemoryMatching(clock, { ...defaultMatchingConfig, ...config });
+  return new InMemoryMatching({ clock, config: { ...defaultMatchingConfig, ...config } });
 }
 
 function task(workflowId: string, queue: QueueKey = orders): OfferedTask {

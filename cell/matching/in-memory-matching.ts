@@ -15,6 +15,11 @@ import { TaskQueue } from './task-queue.ts';
 
 const SWEEP_EVERY_MS = 60_000;
 
+export type InMemoryMatchingOptions = {
+  readonly clock: Clock;
+  readonly config?: MatchingConfig;
+};
+
 export class InMemoryMatching implements Matching {
   readonly #clock: Clock;
   readonly #config: MatchingConfig;
@@ -24,7 +29,7 @@ export class InMemoryMatching implements Matching {
   readonly #listeners = new Set<(queue: QueueKey) => void>();
   #sweptMs: number;
 
-  constructor(clock: Clock, config: MatchingConfig = defaultMatchingConfig) {
+  constructor({ clock, config = defaultMatchingConfig }: InMemoryMatchingOptions) {
     this.#clock = clock;
     this.#config = config;
     this.#sweptMs = clock.monotonicMs();

@@ -6,7 +6,7 @@
  *
  * Promises (conformance/ holds every adapter to them)
  *  1. Rows converge: of all writes of a run the one with the largest `version` stays, in whatever order they come.
- *  2. Pages are in order of start time, newest first, then run id; a token stays valid while rows come and go, and a row
+ *  2. Pages are in order of start time, newest first, then run id, largest first; a token stays valid while rows come and go, and a row
  *     that stays is seen once.
  *  3. No value of a filter is ever read as anything but a value.
  */
@@ -33,8 +33,11 @@ export type ListPage = {
 
 export type CountRequest = Pick<ListRequest, 'namespaceId' | 'filter'>;
 
+/** Rows in one bulk. */
+export const MAX_BULK_ROWS = 1_000;
+
 export interface Visibility {
-  /** Writes all rows or rejects; may be repeated. At most 1,000 rows a call. */
+  /** Writes all rows or rejects; may be repeated. At most MAX_BULK_ROWS. */
   upsert(rows: readonly IndexRow[], signal: AbortSignal): Promise<void>;
   list(request: ListRequest, signal: AbortSignal): Promise<ListPage>;
   count(request: CountRequest, signal: AbortSignal): Promise<number>;

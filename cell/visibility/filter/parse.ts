@@ -214,7 +214,7 @@ function attributeOf(token: Token): Attribute {
 function valueOf(attribute: Attribute, token: Token): Value {
   switch (ATTRIBUTES[attribute]) {
     case 'keyword':
-      return token.value;
+      return attribute === 'RunId' ? token.value.toLowerCase() : token.value;
     case 'status':
       return statusOf(token);
     case 'time':
@@ -223,7 +223,7 @@ function valueOf(attribute: Attribute, token: Token): Value {
 }
 
 function statusOf(token: Token): number {
-  if (token.kind === 'number') return Number(token.value);
+  if (token.kind === 'number' && /^\d$/.test(token.value)) return Number(token.value);
   const name = Object.entries(WorkflowExecutionStatus).find(
     ([status, number]) => status.toLowerCase() === token.value.toLowerCase() && number > 0,
   );
@@ -235,8 +235,8 @@ function statusOf(token: Token): number {
 /** RFC 3339 text, or a number of nanoseconds since 1970, which tools of the contract send. */
 function timeOf(attribute: Attribute, token: Token): number {
   const isNanos = token.kind === 'number' || /^\d+$/.test(token.value);
-  const ms = isNanos ? Number(token.value) / 1e6 : Date.parse(token.value);
-  if (Number.isNaN(ms)) {
+  const ms = isNanos ? Math.floor(Number(token.value) / 1e6) : Date.parse(token.value);
+  if (!Number.isSafeInteger(ms)) {
     throw wrong(`${attribute} needs a time such as '2026-01-31T12:00:00Z'`, token.at);
   }
   return ms;
