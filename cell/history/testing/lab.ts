@@ -83,8 +83,11 @@ export class Lab {
     return this.#take(decideStart(scope, input, this.#context()));
   }
 
-  ask(input: RunInput): Decision {
-    return this.#take(decide(this.live, input, this.#context()));
+  /** @param runId the run asked; an older one is closed, and late workers speak of it */
+  ask(input: RunInput, runId = this.runId): Decision {
+    const state = this.runs.get(runId);
+    const run = runId === this.runId || !state ? this.live : { state };
+    return this.#take(decide(run, input, this.#context()));
   }
 
   /** The owner dies and another takes over: what was memory only is gone (D7). */

@@ -19,8 +19,8 @@
  */
 import { invariant } from '../../../kernel/invariant.ts';
 import type { Command } from '../../../wire/events.ts';
-import type { Decision, WorkflowTaskStartedReply } from '../decision.ts';
-import type { ActivityClaim, StartInput } from '../input.ts';
+import type { Decision } from '../decision.ts';
+import type { ActivityClaim, RunInput, StartInput } from '../input.ts';
 import {
   activity,
   CANCEL,
@@ -33,7 +33,7 @@ import {
   startTimer,
 } from './inputs.ts';
 import { Lab } from './lab.ts';
-import { completeTask, failTask, pollTask, sayDecision } from './worker.ts';
+import { completeTask, failTask, pollTask, sayDecision, type TaskInHand } from './worker.ts';
 
 const STICKY = { queue: 'sticky-1', scheduleToStartMs: 5_000 };
 const MOST_ALARMS = 1_000;
@@ -42,9 +42,9 @@ export class Script {
   readonly lab = new Lab();
   /** What the last step was answered. */
   last = '';
-  readonly #hands = new Map<string, WorkflowTaskStartedReply>();
+  readonly #hands = new Map<string, TaskInHand>();
   /** Every activity that was ever pending, so that late workers can speak of it. */
-  readonly #claims = new Map<string, ActivityClaim>();
+  readonly #claims = new Map<string, ActivityClaim & { readonly runId: string }>();
   #serial = 0;
 
   /** Runs steps separated by commas. */
@@ -62,14 +62,25 @@ export class Script {
         scheduledEventId: one.scheduledEventId,
         activityId: one.scheduled.activityId ?? '',
         attempt: one.attempt,
+        runId: this.lab.runId,
       });
   }
 
   /** The task in a hand. */
-  hand(name = ''): WorkflowTaskStartedReply {
+  hand(name = ''): TaskInHand {
     const task = this.#hands.get(name);
     invariant(task !== undefined, `no task in hand "${name}"`);
     return task;
+  }
+
+  /** Whether a task was ever taken into that hand. */
+  holds(name: string): boolean {
+    return this.#hands.has(name);
+  }
+
+  /** Whether an activity of that id was ever pending. */
+  knows(activityId: string): boolean {
+    return this.#claims.has(activityId);
   }
 
   #pending() {
@@ -120,29 +131,28 @@ export class Script {
   }
 
   #activity(verb: string, id: string): Decision {
-    const { lab } = this;
-    const claim = this.#claims.get(id);
-    invariant(claim !== undefined, `no activity "${id}" for "${verb}"`);
+    const known = this.#claims.get(id);
+    invariant(known !== undefined, `no activity "${id}" for "${verb}"`);
+    const { runId, ...claim } = known;
+    return this.lab.ask(this.#activityInput(verb, claim), runId);
+  }
+
+  #activityInput(verb: string, claim: ActivityClaim): RunInput {
     const identity = 'worker';
     const { scheduledEventId, attempt } = claim;
     switch (verb) {
-      case 'take':
-        this.#serial += 1;
-        return lab.ask({
-          kind: 'start-activity',
-          scheduledEventId,
-          attempt,
-          requestId: `p${this.#serial}`,
-          identity,
-        });
+      case 'take': {
+        const requestId = `p${(this.#serial += 1)}`;
+        return { kind: 'start-activity', scheduledEventId, attempt, requestId, identity };
+      }
       case 'finish':
-        return lab.ask({ kind: 'complete-activity', claim, identity });
+        return { kind: 'complete-activity', claim, identity };
       case 'break':
-        return lab.ask({ kind: 'fail-activity', claim, identity, failure: { message: 'x' } });
+        return { kind: 'fail-activity', claim, identity, failure: { message: 'x' } };
       case 'canceled':
-        return lab.ask({ kind: 'cancel-activity', claim, identity });
+        return { kind: 'cancel-activity', claim, identity };
       case 'hb':
-        return lab.ask({ kind: 'heartbeat-activity', claim, identity });
+        return { kind: 'heartbeat-activity', claim, identity };
       default:
         throw new Error(`no such step: ${verb}`);
     }

@@ -7,8 +7,11 @@ import type { Lab } from './lab.ts';
 
 let polls = 0;
 
+/** A task in a worker's hand, and the run that its token names. */
+export type TaskInHand = WorkflowTaskStartedReply & { readonly runId: string };
+
 /** Takes the task that is on offer; throws when none is. */
-export function pollTask(lab: Lab, requestId = `poll-${(polls += 1)}`): WorkflowTaskStartedReply {
+export function pollTask(lab: Lab, requestId = `poll-${(polls += 1)}`): TaskInHand {
   const offer = lab.work.find((work) => work.kind === 'workflow-task');
   if (offer?.kind !== 'workflow-task') throw new Error('no workflow task is on offer');
   if (offer.notBefore > lab.now) throw new Error('the workflow task still waits');
@@ -22,7 +25,7 @@ export function pollTask(lab: Lab, requestId = `poll-${(polls += 1)}`): Workflow
   });
   if (decision.kind === 'refuse' || decision.reply.kind !== 'workflow-task-started')
     throw new Error(`the task was not started: ${sayDecision(decision)}`);
-  return decision.reply;
+  return { ...decision.reply, runId: lab.runId };
 }
 
 /** The token of a start. */
@@ -35,11 +38,11 @@ type CompleteInput = Extract<RunInput, { kind: 'complete-workflow-task' }>;
 
 export function completeTask(
   lab: Lab,
-  task: WorkflowTaskStartedReply,
+  task: TaskInHand,
   commands: readonly Command[],
   changed: Partial<CompleteInput> = {},
 ): Decision {
-  return lab.ask({
+  const input: RunInput = {
     kind: 'complete-workflow-task',
     claim: claimOf(task.start),
     identity: 'worker',
@@ -47,18 +50,20 @@ export function completeTask(
     forceNewTask: false,
     binaryChecksum: '',
     ...changed,
-  });
+  };
+  return lab.ask(input, task.runId);
 }
 
-export function failTask(lab: Lab, task: WorkflowTaskStartedReply): Decision {
-  return lab.ask({
+export function failTask(lab: Lab, task: TaskInHand): Decision {
+  const input: RunInput = {
     kind: 'fail-workflow-task',
     claim: claimOf(task.start),
     cause: 14,
     failure: { message: 'boom' },
     identity: 'worker',
     binaryChecksum: '',
-  });
+  };
+  return lab.ask(input, task.runId);
 }
 
 /** The history of the newest run, in few words. */

@@ -28,7 +28,8 @@ export function acceptClaim(
   const current =
     claim.attempt === task.attempt &&
     claim.scheduledEventId === task.scheduledEventId &&
-    claim.startedEventId === nextStartedId(state, task);
+    claim.startedEventId === nextStartedId(state, task) &&
+    claim.startedAt >= task.scheduledAt;
   return current ? { ...claim, identity } : undefined;
 }
 
