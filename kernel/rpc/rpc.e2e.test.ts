@@ -1,4 +1,5 @@
 import { connect } from 'node:http2';
+import { createServer, type AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
 import { AtollError } from '../errors.ts';
@@ -229,6 +230,28 @@ describe('unary gRPC over HTTP/2', () => {
     cleanups.push(() => again.close({ graceMs: 100 }));
     const { body } = await channel.call('/s/m', {}, text(''), { timeoutMs: 5_000 });
     expect(Buffer.from(body).toString()).toBe('back');
+  });
+
+  test('a peer that takes the connection and stays silent is given up after a ping', async () => {
+    const silent = createServer(() => {}).listen(0, '127.0.0.1');
+    cleanups.push(() => void silent.close());
+    await new Promise((resolve) => silent.once('listening', resolve));
+    const { port } = silent.address() as AddressInfo;
+    const channel = new RpcChannel(`127.0.0.1:${port}`, { pingEveryMs: 20, pingTimeoutMs: 20 });
+    cleanups.push(() => channel.close());
+    const error = await failure(channel.call('/s/m', {}, text(''), { timeoutMs: 60_000 }));
+    expect(error).toMatchObject({ code: 'unavailable' });
+    expect(error.message).toContain('has not answered a ping within 20 ms');
+  });
+
+  test('a call on a closed channel, or with an aborted signal, fails at once', async () => {
+    const { channel } = await start(async (call) => call.body);
+    const signal = AbortSignal.abort();
+    const aborted = failure(channel.call('/s/m', {}, text(''), { timeoutMs: 60_000, signal }));
+    expect(await aborted).toMatchObject({ code: 'cancelled' });
+    channel.close();
+    const closed = failure(channel.call('/s/m', {}, text(''), { timeoutMs: 60_000 }));
+    expect(await closed).toMatchObject({ code: 'unavailable' });
   });
 
   test('a port in use is said in words', async () => {

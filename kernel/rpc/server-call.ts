@@ -46,6 +46,8 @@ export type ServerCallOptions = {
   readonly encodeDetails: (error: AtollError) => Uint8Array | undefined;
   readonly maxMessageBytes: number;
   readonly clock: Clock;
+  /** The call's stream is closed: nothing follows. */
+  readonly onClosed: (call: ServerCall) => void;
 };
 
 export class ServerCall implements RpcCall {
@@ -72,8 +74,11 @@ export class ServerCall implements RpcCall {
     this.deadlineMs = parseTimeout(headers['grpc-timeout'] as string | undefined);
     const encoding = encodingOf(headers['grpc-encoding'] as string | undefined);
     this.#encoding = encoding ?? 'identity';
-    stream.on('error', () => this.#cancel(clientGone()));
-    stream.on('close', () => this.#cancel(clientGone()));
+    stream.on('error', () => this.#cancel());
+    stream.on('close', () => {
+      this.#cancel();
+      options.onClosed(this);
+    });
     if (encoding === undefined) {
       this.#fail(unknownEncoding(String(headers['grpc-encoding'])));
       return;
@@ -147,8 +152,9 @@ export class ServerCall implements RpcCall {
   }
 
   /** The client is gone: nobody to answer. */
-  #cancel(reason: AtollError): void {
-    this.#raise(reason);
+  #cancel(): void {
+    if (this.#done) return;
+    this.#raise(new AtollError('cancelled', 'the client is gone'));
     this.#finish();
   }
 
@@ -168,10 +174,11 @@ export class ServerCall implements RpcCall {
     this.#guard(() => {
       stream.respond({ ':status': 200, 'content-type': GRPC }, { waitForTrailers: true });
       const chunks = frame(reply);
-      stream.cork();
-      for (const chunk of chunks) stream.write(chunk);
-      stream.uncork();
-      stream.end();
+      const last = chunks.length - 1;
+      if (last > 0) stream.cork();
+      for (let i = 0; i < last; i++) stream.write(chunks[i]);
+      stream.end(chunks[last]);
+      if (last > 0) stream.uncork();
     });
   }
 
@@ -202,10 +209,6 @@ export class ServerCall implements RpcCall {
       this.#stream.destroy();
     }
   }
-}
-
-function clientGone(): AtollError {
-  return new AtollError('cancelled', 'the client is gone');
 }
 
 function unknownEncoding(name: string): AtollError {

@@ -52,6 +52,7 @@ export class RpcServer {
       encodeDetails: options.encodeDetails ?? (() => undefined),
       maxMessageBytes: options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES,
       clock: this.#clock,
+      onClosed: (call) => this.#calls.delete(call),
     };
     const settings = {
       initialWindowSize: WINDOW_BYTES,
@@ -131,9 +132,7 @@ export class RpcServer {
       type?.startsWith('application/grpc+') ||
       type?.startsWith('application/grpc;');
     if (headers[':method'] !== 'POST' || !isGrpc) return refuse(stream);
-    const call = new ServerCall(stream, headers, this.#callOptions);
-    this.#calls.add(call);
-    stream.on('close', () => this.#calls.delete(call));
+    this.#calls.add(new ServerCall(stream, headers, this.#callOptions));
   }
 }
 

@@ -4,9 +4,9 @@
  *
  * Invariants
  *  1. At most `sessions` connections; one is made when its turn comes and it is missing or going away.
- *  2. A connection that does not answer within its timeout, or a ping while calls are open, is destroyed: its
- *     streams end at once, since a peer behind a cut link stays silent for minutes.
- *  3. After `close` no connection is made.
+ *  2. A connection that is not made within its timeout, or does not answer a ping, is destroyed and its streams end
+ *     at once: a peer behind a cut link stays silent for minutes.
+ *  3. After `close` no connection is made. Until then its connections keep the process alive.
  */
 import { connect, type ClientHttp2Session, type SecureClientSessionOptions } from 'node:http2';
 import { systemClock, type CancelAlarm, type Clock } from '../clock.ts';
@@ -21,7 +21,7 @@ export type SessionPoolOptions = {
   readonly tls?: SecureClientSessionOptions | undefined;
   /** Default 5 s. */
   readonly connectTimeoutMs?: number | undefined;
-  /** Time between pings while calls are open. Default 10 s. */
+  /** Time between pings. Default 10 s. */
   readonly pingEveryMs?: number | undefined;
   /** Default 5 s. */
   readonly pingTimeoutMs?: number | undefined;
@@ -91,7 +91,6 @@ export class SessionPool {
       session.setLocalWindowSize(WINDOW_BYTES * 4);
       cancel = this.#keepAlive(session);
     });
-    // An idle connection shall not keep the process alive; open calls have timers and callers of their own.
     session.on('error', () => session.destroy());
     session.on('goaway', () => this.#leave(slot, session));
     session.on('close', () => {
