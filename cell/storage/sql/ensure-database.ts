@@ -8,13 +8,14 @@ const MAINTENANCE_DATABASE = 'postgres';
 const ALREADY_THERE = new Set(['42P04', '23505']);
 const NOT_ALLOWED = '42501';
 
-/** Resolves once the database of the URL exists. */
-export async function ensureDatabase(options: ConnectionOptions): Promise<void> {
+/** A first connection to the database of the URL, which is created if it does not exist. */
+export async function openDatabase(options: ConnectionOptions): Promise<SqlConnection> {
   try {
-    (await SqlConnection.open(options)).close();
+    return await SqlConnection.open(options);
   } catch (error) {
     if (!(error instanceof AtollError && error.code === 'not-found')) throw error;
     await create(options, error);
+    return SqlConnection.open(options);
   }
 }
 

@@ -5,5 +5,5 @@ import { useTestServer } from './testing/test-database.ts';
 const server = useTestServer();
 
 storageConformance('PostgreSQL', async (isolation) =>
-  sqlHarness(await server.freshDatabase(), isolation),
+  sqlHarness(await server.emptiedDatabase(), isolation),
 );

@@ -15,8 +15,8 @@ import type { ShardViews } from '../views.ts';
 import { appendRows } from './append.ts';
 import { checkpointStatement, type MovedRow } from './checkpoint.ts';
 import { ConnectionPool } from './connection-pool.ts';
-import { SqlConnection, type ConnectionOptions } from './connection.ts';
-import { ensureDatabase } from './ensure-database.ts';
+import type { ConnectionOptions } from './connection.ts';
+import { openDatabase } from './ensure-database.ts';
 import type { Database } from './database.ts';
 import { migrate } from './migrate.ts';
 import { claimShard, pruneShard, readPosition, readTail, readVerdicts } from './ownership.ts';
@@ -64,7 +64,6 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
     statementMs: options.readStatementMs ?? 15_000,
     lockMs: 2_000,
   };
-  await ensureDatabase({ ...base, purpose: 'start' });
   await checkServer({ ...base, purpose: 'start' }, options.log);
   const statementMs = options.writeStatementMs ?? 3_000;
   const sessions = new WriterSessions(
@@ -88,7 +87,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
 }
 
 async function checkServer(options: ConnectionOptions, log: Log): Promise<void> {
-  const connection = await SqlConnection.open(options);
+  const connection = await openDatabase(options);
   const { facts, endpoint } = connection;
   connection.close();
   const at = `PostgreSQL at ${endpoint.host}:${endpoint.port}`;

@@ -10,7 +10,7 @@ import { access, constants, cp, mkdir, readFile, rename, rm, symlink } from 'nod
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { AtollError } from '../../../../kernel/errors.ts';
-import { canReach, type Identity } from './identity.ts';
+import { canEnter, type Identity } from './identity.ts';
 
 const COPIES = '/var/lib/atoll';
 
@@ -20,7 +20,7 @@ export type Binaries = { readonly initdb: string; readonly postgres: string };
 export async function findBinaries(identity: Identity): Promise<Binaries> {
   const root = packageRoot();
   const linked = await makeLinks(root);
-  const usable = linked && (await canReach(join(root, 'native', 'bin'), identity));
+  const usable = linked && (await canEnter(join(root, 'native', 'bin'), identity));
   const base = usable ? root : await copyOf(root);
   const bin = join(base, 'native', 'bin');
   return { initdb: join(bin, 'initdb'), postgres: join(bin, 'postgres') };

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { chmod, chown, lstat, mkdir, readdir } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { AtollError } from '../../../../kernel/errors.ts';
-import { canReach, type Identity } from './identity.ts';
+import { canEnter, type Identity } from './identity.ts';
 
 const RELOCATED = '/var/lib/atoll';
 
@@ -24,7 +24,7 @@ export type DataFolder = {
 /** Makes the folder, or checks that it is ours. */
 export async function prepareDataFolder(dataDir: string, identity: Identity): Promise<DataFolder> {
   const asked = resolve(dataDir);
-  const reachable = await canReach(dirname(asked), identity, true);
+  const reachable = await canEnter(dirname(asked), identity);
   const path = reachable ? asked : join(RELOCATED, nameFor(asked));
   await mkdir(dirname(path), { recursive: true, mode: 0o755 });
   await mkdir(path, { recursive: true, mode: 0o700 }).catch((cause: unknown) => {

@@ -15,7 +15,6 @@ export type Identity = {
 
 const UNPRIVILEGED = ['postgres', 'nobody'];
 const EXECUTE = 0o1;
-const READ_EXECUTE = 0o5;
 
 /** This process's user; an unprivileged one if that is root. */
 export async function runningIdentity(): Promise<Identity> {
@@ -45,14 +44,12 @@ async function readUsers(): Promise<readonly { name: string; uid: number; gid: n
   });
 }
 
-/** Can this user walk down to the folder, and read it? Folders that do not exist yet are no hindrance. */
-export async function canReach(path: string, identity: Identity, own = false): Promise<boolean> {
+/** May this user walk down through the folders to this one, into it? Folders that do not exist yet are no hindrance. */
+export async function canEnter(path: string, identity: Identity): Promise<boolean> {
   if (!identity.lowered) return true;
-  let needed = own ? 0 : READ_EXECUTE;
   for (let folder = resolve(path); ; folder = dirname(folder)) {
     const facts = await stat(folder).catch(() => undefined);
-    if (facts && (bitsFor(facts, identity) & needed) !== needed) return false;
-    needed = EXECUTE;
+    if (facts && (bitsFor(facts, identity) & EXECUTE) === 0) return false;
     if (folder === dirname(folder)) return true;
   }
 }

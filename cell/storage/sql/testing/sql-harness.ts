@@ -39,7 +39,14 @@ export function sqlHarness(url: string, isolation: Isolation): StorageHarness {
     async connect() {
       const proxy = await cuttableProxy(url);
       proxies.push(proxy);
-      const options = { url: proxy.url, isolation, clock: systemClock, log: silentLog };
+      const options = {
+        url: proxy.url,
+        isolation,
+        clock: systemClock,
+        log: silentLog,
+        // A loaded machine must not turn a wait for a lock into a timeout.
+        writeStatementMs: 45_000,
+      };
       const store = await openSqlStore(options);
       stores.push(store);
       return {

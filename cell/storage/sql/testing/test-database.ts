@@ -17,9 +17,19 @@ import { runSql } from './raw-connection.ts';
 const SHARDS = 8;
 const TEMPLATE = 'atoll_template';
 
+/** Ends what earlier tests left behind, then empties every table. */
+const EMPTY = `
+  SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend';
+  DELETE FROM shard_log; DELETE FROM run; DELETE FROM execution; DELETE FROM ledger; DELETE FROM history;
+  DELETE FROM timer; DELETE FROM task;
+  UPDATE shard SET range_id = 0, checkpoint_seq = 0, deleted_seq = 0`;
+
 export type TestServer = {
   /** URL of a new database with the current schema and 8 shards. */
   freshDatabase(): Promise<string>;
+  /** URL of one database that all tests of the file share, emptied and provisioned again: much faster. */
+  emptiedDatabase(): Promise<string>;
   /** URL of a database that may not exist. */
   url(databaseName: string): string;
 };
@@ -57,6 +67,11 @@ export function useTestServer(): TestServer {
   });
   return {
     url: (databaseName) => running().url(databaseName),
+    async emptiedDatabase() {
+      const url = running().url(TEMPLATE);
+      await runSql(url, EMPTY);
+      return url;
+    },
     async freshDatabase() {
       const name = `test_${(made += 1)}`;
       await copyTemplate(running().url('postgres'), name);
