@@ -113,6 +113,11 @@ export type RunInput =
       readonly forceNewTask: boolean;
       /** Start the next task, if there is one, for the caller; without it matching offers the task. */
       readonly nextTask?: InlinePoll | undefined;
+      /**
+       * The caller takes activities whose command asks for it (`requestEagerExecution`) with the answer, started in the
+       * same transition (D7); without it matching offers them all.
+       */
+      readonly eagerActivities?: InlinePoll | undefined;
       readonly sdkMetadata?: object | undefined;
       readonly meteringMetadata?: object | undefined;
       readonly workerVersion?: object | undefined;

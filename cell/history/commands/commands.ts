@@ -8,10 +8,11 @@
  *  2. A command that closes the run is the last one.
  */
 import { WorkflowTaskFailedCause } from '../../../wire/enums.ts';
-import type { Command } from '../../../wire/events.ts';
+import type { Command, CommandOf } from '../../../wire/events.ts';
 import { requestCancelActivity } from '../activities/request-cancel.ts';
 import { scheduleActivity } from '../activities/schedule.ts';
-import type { Step } from '../decision.ts';
+import { startActivity } from '../activities/start.ts';
+import type { ActivityStartedReply, Step } from '../decision.ts';
 import { isOpen, type Draft } from '../draft.ts';
 import { badCommand, type BadCommand, type CommandOutcome } from '../draft-change.ts';
 import type { RunInput } from '../input.ts';
@@ -30,20 +31,31 @@ export type CommandContext = {
   readonly input: Extract<RunInput, { kind: 'complete-workflow-task' }>;
 };
 
-/** `next`: steps of other runs that belong to the same decision (the run that follows a retry). */
-export type CommandsOutcome = { readonly kind: 'ok'; readonly next?: readonly Step[] } | BadCommand;
+/**
+ * `next`: steps of other runs that belong to the same decision (the run that follows a retry).
+ * `started`: activities that go back with the answer.
+ */
+export type CommandsOutcome =
+  | {
+      readonly kind: 'ok';
+      readonly next?: readonly Step[];
+      readonly started?: readonly ActivityStartedReply[];
+    }
+  | BadCommand;
 
 export function decideCommands(draft: Draft, context: CommandContext): CommandsOutcome {
   const full = historyFull(draft, context);
   if (full) return full;
-  let next: readonly Step[] | undefined;
+  let next: readonly Step[] = [];
+  const started: ActivityStartedReply[] = [];
   for (const command of context.input.commands) {
     if (!isOpen(draft.state)) return afterClose(command);
     const outcome = decideCommand(draft, command, context);
     if (outcome.kind === 'bad-command') return outcome;
     next = outcome.next ?? next;
+    started.push(...(outcome.started ?? []));
   }
-  return next ? { kind: 'ok', next } : { kind: 'ok' };
+  return { kind: 'ok', next, started };
 }
 
 function decideCommand(draft: Draft, command: Command, context: CommandContext): CommandsOutcome {
@@ -52,7 +64,10 @@ function decideCommand(draft: Draft, command: Command, context: CommandContext):
   const at = { workflowTaskCompletedEventId: context.completedEventId, identity, limits };
   switch (command.kind) {
     case 'ScheduleActivityTask':
-      return add(draft, scheduleActivity(draft.state, command, at));
+      return scheduleOne(draft, command, {
+        context,
+        outcome: scheduleActivity(draft.state, command, at),
+      });
     case 'RequestCancelActivityTask':
       return add(draft, requestCancelActivity(draft.state, command, at));
     case 'StartTimer':
@@ -87,6 +102,29 @@ function add(draft: Draft, outcome: CommandOutcome): CommandsOutcome {
   if (outcome.kind === 'unbuffer') draft.unbuffer(outcome.index);
   draft.add(outcome.changes);
   return { kind: 'ok' };
+}
+
+/** An activity that its own worker takes at once is started in the same transition (D7). */
+function scheduleOne(
+  draft: Draft,
+  command: CommandOf<'ScheduleActivityTask'>,
+  decided: { readonly context: CommandContext; readonly outcome: CommandOutcome },
+): CommandsOutcome {
+  const scheduledEventId = draft.state.nextEventId;
+  const added = add(draft, decided.outcome);
+  const poll = decided.context.input.eagerActivities;
+  if (added.kind === 'bad-command' || !poll || !command.attributes.requestEagerExecution)
+    return added;
+  const { requestId, identity } = poll;
+  const started = startActivity(
+    draft.state,
+    // One poll stands for several tasks here: each gets a request id of its own.
+    { scheduledEventId, attempt: 1, requestId: `${requestId}:${scheduledEventId}`, identity },
+    { now: draft.now, epoch: draft.ctx.epoch },
+  );
+  if (started.kind === 'obsolete' || started.reply?.kind !== 'activity-started') return added;
+  draft.add(started.changes);
+  return { kind: 'ok', started: [started.reply] };
 }
 
 /** A run does not close over events that its worker has not seen (BEHAVIOURS 3). */

@@ -11,7 +11,7 @@
  */
 import { WorkflowTaskFailedCause } from '../../../wire/enums.ts';
 import { decideCommands } from '../commands/commands.ts';
-import type { DecideContext, Decision, LiveRun, Step } from '../decision.ts';
+import type { ActivityStartedReply, DecideContext, Decision, LiveRun, Step } from '../decision.ts';
 import { Draft, isOpen } from '../draft.ts';
 import type { BadCommand } from '../draft-change.ts';
 import type { InlinePoll, RunInput } from '../input.ts';
@@ -44,7 +44,8 @@ export function completeTask(run: LiveRun, input: CompleteInput, ctx: DecideCont
   draft.flush();
   setSticky(draft, input);
   const seesMore = draft.external;
-  if (!seesMore && !input.forceNewTask) return completed(draft, undefined);
+  const { started } = outcome;
+  if (!seesMore && !input.forceNewTask) return completed(draft, { started });
   const { firstScheduledAt } = task;
   if (seesMore) scheduleTask(draft);
   else if (draft.now - firstScheduledAt > LONGEST_HEARTBEAT_CHAIN_MS)
@@ -53,7 +54,7 @@ export function completeTask(run: LiveRun, input: CompleteInput, ctx: DecideCont
     scheduleTask(draft);
     draft.patch({ kind: 'workflow-task-heartbeat', firstScheduledAt });
   }
-  return completed(draft, input.nextTask);
+  return completed(draft, { started, nextTask: input.nextTask });
 }
 
 function writeCompleted(draft: Draft, start: TaskStart, input: CompleteInput): number {
@@ -77,11 +78,22 @@ function setSticky(draft: Draft, input: CompleteInput): void {
   draft.patch({ kind: 'sticky', sticky });
 }
 
-/** @param nextTask start the task that was scheduled for the caller, in memory only (D7) */
-function completed(draft: Draft, nextTask: InlinePoll | undefined): Decision {
+/** What goes back to the worker with the answer (D7). */
+type Inline = {
+  readonly started: readonly ActivityStartedReply[] | undefined;
+  /** Start the task that was scheduled for the caller, in memory only. */
+  readonly nextTask?: InlinePoll | undefined;
+};
+
+function completed(draft: Draft, { started, nextTask }: Inline): Decision {
   const step = draft.finish();
   const newTask = step.state.workflowTask !== undefined;
-  const reply = { kind: 'workflow-task-completed', closed: false, newTask } as const;
+  const reply = {
+    kind: 'workflow-task-completed',
+    closed: false,
+    newTask,
+    ...(started && started.length > 0 ? { activities: started } : {}),
+  } as const;
   if (!newTask || !nextTask) return { kind: 'commit', steps: [step], reply };
   const start = makeStart(step.state, nextTask, { ...draft.ctx, now: draft.now });
   const task = startedReply(step.state, start);

@@ -6,7 +6,7 @@
  *  1. After it a task is pending again, unless the caller closes the run.
  *  2. What was buffered is flushed, and then the next task is a real one of attempt 1: there is something new to see.
  */
-import { TimeoutType, WorkflowTaskFailedCause } from '../../../wire/enums.ts';
+import { TimeoutType, type WorkflowTaskFailedCause } from '../../../wire/enums.ts';
 import type { Failure } from '../../../wire/plain.ts';
 import type { DecideContext, Decision, LiveRun } from '../decision.ts';
 import { Draft } from '../draft.ts';
@@ -22,13 +22,6 @@ export type TaskFailure = {
   readonly identity: string;
   readonly binaryChecksum?: string | undefined;
 };
-
-/** Causes by which the task ends though its worker did nothing wrong: the attempt is not counted. */
-const NOT_COUNTED: ReadonlySet<WorkflowTaskFailedCause> = new Set<WorkflowTaskFailedCause>([
-  WorkflowTaskFailedCause.ResetWorkflow,
-  WorkflowTaskFailedCause.FailoverCloseCommand,
-  WorkflowTaskFailedCause.ForceCloseCommand,
-]);
 
 /** Decides `fail-workflow-task`. */
 export function failTask(
@@ -54,7 +47,7 @@ export function openStarted(run: LiveRun, start: TaskStart, ctx: DecideContext):
 export function endWithFailure(draft: Draft, failure: TaskFailure): void {
   const attempt = draft.state.workflowTask?.attempt ?? 1;
   writeFailure(draft, failure);
-  goOn(draft, NOT_COUNTED.has(failure.cause) ? 0 : attempt);
+  goOn(draft, attempt);
 }
 
 /** Ends the started task as timed out and schedules the next. */
@@ -83,9 +76,8 @@ export function writeFailure(draft: Draft, failure: TaskFailure): void {
   });
 }
 
-/** @param failedAttempts attempts that failed in a row; 0 = begin anew */
+/** @param failedAttempts attempts that failed in a row */
 function goOn(draft: Draft, failedAttempts: number): void {
-  const flushed = draft.flush();
-  if (flushed || failedAttempts === 0) scheduleTask(draft);
+  if (draft.flush()) scheduleTask(draft);
   else scheduleAttempt(draft, failedAttempts + 1);
 }

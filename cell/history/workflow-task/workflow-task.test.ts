@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { activity } from '../testing/inputs.ts';
 import { Script } from '../testing/script.ts';
 import { testTable } from '../testing/table.ts';
-import { say, sayEvents } from '../testing/worker.ts';
+import { completeTask, say, sayEvents } from '../testing/worker.ts';
 
 const FIRST = 'start, poll, done timer t 60';
 
@@ -201,4 +202,27 @@ test('a completion hands the next task to the caller who asks for it', () => {
     reply: { newTask: true, task: { lastStoredEventId: 6, previousStartedEventId: 3 } },
   });
   expect(lab.work.some((work) => work.kind === 'workflow-task')).toBe(false);
+});
+
+test('a completion hands activities to the caller who asks for them, started and durable', () => {
+  const script = new Script().run('start, poll');
+  const eager = (id: string) => activity(id, { requestEagerExecution: true });
+  const decision = completeTask(
+    script.lab,
+    script.hand(),
+    [eager('a'), activity('b'), eager('c')],
+    {
+      eagerActivities: { requestId: 'e', identity: 'w' },
+    },
+  );
+  expect(decision).toMatchObject({
+    reply: {
+      activities: [{ activity: { scheduledEventId: 5 } }, { activity: { scheduledEventId: 7 } }],
+    },
+  });
+  const { lab } = script;
+  expect(lab.state.activities.get(5)?.started).toMatchObject({ requestId: 'e:5', identity: 'w' });
+  expect(lab.work.filter((work) => work.kind === 'activity-task')).toMatchObject([
+    { key: 'a:6:1' },
+  ]);
 });
