@@ -25,6 +25,7 @@ import { guard, sendTrailers, stopRequest } from './answer.ts';
 import type { Waiter } from './upstreams.ts';
 
 const CANCEL = 8;
+const ignore = () => {};
 const END_STREAM = 1;
 
 /** Where a refusing cell thinks that the namespace lives. */
@@ -55,6 +56,8 @@ export class Attempt implements Waiter {
   #head: IncomingHttpHeaders | undefined;
   #trailers: OutgoingHttpHeaders | undefined;
   #answering = false;
+  /** The last chunk of the answer so far: the very last one leaves together with its end, as one write. */
+  #held: Buffer | undefined;
   /** The whole request has been sent. */
   #sent = false;
   /** The whole answer is here. */
@@ -70,14 +73,16 @@ export class Attempt implements Waiter {
     stream.on('data', (chunk: Buffer) => this.#onData(chunk));
     stream.on('trailers', (trailers) => this.#onTrailers(trailers));
     stream.on('end', () => this.#onEnd());
-    stream.on('error', () => {}); // `close` follows
+    stream.on('error', ignore); // `close` follows
     stream.on('close', () => this.#onClose());
-    stream.on('drain', () => parts.client.resume());
   }
 
   /** Sends more of the request; a slow cell stops the reading of the client until it takes more. */
   write(chunk: Buffer): void {
-    if (!this.#over && !this.#stream.write(chunk)) this.#parts.client.pause();
+    if (this.#over || this.#stream.write(chunk)) return;
+    const { client } = this.#parts;
+    client.pause();
+    this.#stream.once('drain', () => client.resume());
   }
 
   /** Sends the last of the request, if anything is left of it. */
@@ -86,11 +91,6 @@ export class Attempt implements Waiter {
     this.#sent = true;
     if (chunk === undefined) this.#stream.end();
     else this.#stream.end(chunk);
-  }
-
-  /** The client takes more again. */
-  resume(): void {
-    this.#stream.resume();
   }
 
   /** The client is gone: the cell need not go on. */
@@ -120,7 +120,11 @@ export class Attempt implements Waiter {
     if (this.#over) return;
     if (!this.#answering) this.#beginAnswer();
     const { client } = this.#parts;
-    if (!client.destroyed && !client.write(chunk)) this.#stream.pause();
+    const before = this.#held;
+    this.#held = chunk;
+    if (before === undefined || client.destroyed || client.write(before)) return;
+    this.#stream.pause();
+    client.once('drain', () => this.#stream.resume());
   }
 
   #onTrailers(trailers: IncomingHttpHeaders): void {
@@ -152,7 +156,6 @@ export class Attempt implements Waiter {
     const { client, owner } = this.#parts;
     this.#answering = true;
     owner.answering();
-    client.on('drain', () => this.#stream.resume());
     client.on('wantTrailers', () => sendTrailers(client, this.#trailers ?? {}));
     guard(client, () => client.respond(this.#head ?? {}, { waitForTrailers: true }));
   }
@@ -160,7 +163,11 @@ export class Attempt implements Waiter {
   #complete(): void {
     if (!this.#answering) this.#beginAnswer();
     this.#finish();
-    guard(this.#parts.client, () => this.#parts.client.end());
+    const held = this.#held;
+    guard(this.#parts.client, () => {
+      if (held === undefined) this.#parts.client.end();
+      else this.#parts.client.end(held);
+    });
     this.#parts.owner.answered();
   }
 

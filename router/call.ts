@@ -30,6 +30,8 @@ export type CallContext = RouterParts & {
   readonly routes: ReadonlyMap<string, Route>;
   readonly locals: ReadonlyMap<string, LocalCall>;
   readonly upstreams: Upstreams;
+  /** The calls whose client is still there. */
+  readonly calls: Set<Call>;
 };
 
 /** Where an attempt goes. */
@@ -62,7 +64,8 @@ export class Call implements AttemptOwner {
     this.#path = String(headers[':path']);
     this.#startMs = context.clock.monotonicMs();
     this.#lookAt = context.config.gatherBytes;
-    client.on('error', () => {}); // `close` follows
+    context.calls.add(this);
+    client.on('error', ignore); // `close` follows
     client.on('close', () => this.#clientGone());
     const refusal = this.#begin(context.routes.get(this.#path));
     if (refusal === undefined) {
@@ -115,7 +118,8 @@ export class Call implements AttemptOwner {
     if (route === undefined || route.kind === 'unimplemented') return notServed(this.#path);
     if (route.kind === 'local') {
       const call = this.#context.locals.get(route.name);
-      if (call === undefined || this.#isGzipProbe(route.name)) return notServed(this.#path);
+      if (call === undefined) return notServed(this.#path);
+      if (this.#isGzipProbe(route.name)) return gzipRefused();
       this.#lookAt = this.#context.config.maxLocalBytes;
       this.#next = () => void this.#answerLocally(call);
       return undefined;
@@ -128,9 +132,11 @@ export class Call implements AttemptOwner {
     return undefined;
   }
 
+  /** Clients on sdk-core (their transport is tonic) probe with gzip, and others would lose the answer for good. */
   #isGzipProbe(name: string): boolean {
-    const { refuseGzipProbe } = this.#context.config;
-    return refuseGzipProbe && name === 'GetSystemInfo' && this.#headers['grpc-encoding'] === 'gzip';
+    if (!this.#context.config.refuseGzipProbe || name !== 'GetSystemInfo') return false;
+    const { 'grpc-encoding': encoding, 'user-agent': agent } = this.#headers;
+    return encoding === 'gzip' && agent?.includes('tonic/') === true;
   }
 
   #onData(chunk: Buffer): void {
@@ -278,6 +284,7 @@ export class Call implements AttemptOwner {
   }
 
   #clientGone(): void {
+    this.#context.calls.delete(this);
     this.#attempt?.drop();
     this.#finish();
   }
@@ -297,4 +304,11 @@ export class Call implements AttemptOwner {
   }
 }
 
+/** Worded as grpc-go servers word it: sdk-core looks for these words, asks again plainly, and never compresses again. */
+function gzipRefused(): AtollError {
+  const message = 'grpc: Decompressor is not installed for grpc-encoding "gzip"';
+  return new AtollError('unimplemented', message);
+}
+
 const COLON = 58;
+const ignore = () => {};

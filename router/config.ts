@@ -8,8 +8,9 @@ export type RouterConfig = {
   /** Region whose cells get new namespaces; undefined: any region. */
   readonly defaultRegion: string | undefined;
   /**
-   * Answer a gzipped GetSystemInfo with UNIMPLEMENTED, so that clients which probe that way send plain requests from
-   * then on: inflating costs the cell more than the bytes cost inside a region.
+   * Refuse the gzipped GetSystemInfo with which clients on sdk-core (TypeScript, Python, .NET, Ruby) probe, so that
+   * they ask again plainly and send plain requests from then on: inflating costs the cell more than the bytes cost
+   * inside a region. They keep their capabilities. Off where clients are far away.
    */
   readonly refuseGzipProbe: boolean;
   /** Bytes of a request kept until its answer begins, so that it can be sent again to the owner. 0 … 64 MiB. */
@@ -36,7 +37,7 @@ export const DEFAULT_ROUTER_CONFIG: RouterConfig = {
   maxReplayBytes: 8 * 1024 * 1024,
   gatherBytes: 64 * 1024,
   maxLocalBytes: 1024 * 1024,
-  sessionsPerCell: 8,
+  sessionsPerCell: 4,
   maxStreamsPerClient: 10_000,
   mapUpdateMs: 10_000,
   drainMs: 2_000,

@@ -50,6 +50,7 @@ export async function startRouter(options: StartRouterOptions): Promise<RunningR
   const context: CallContext = {
     ...parts,
     upstreams,
+    calls: new Set(),
     routes: routesOfContract(),
     locals: localCalls(parts),
   };
@@ -74,7 +75,6 @@ class Front {
   readonly #context: CallContext;
   readonly #server: Http2Server;
   readonly #sessions = new Set<ServerHttp2Session>();
-  readonly #calls = new Set<Call>();
 
   constructor(context: CallContext) {
     this.#context = context;
@@ -93,9 +93,7 @@ class Front {
         stream.on('error', () => {});
         return answerNotGrpc(stream);
       }
-      const call = new Call(stream, headers, context);
-      this.#calls.add(call);
-      stream.on('close', () => this.#calls.delete(call));
+      new Call(stream, headers, context);
     });
   }
 
@@ -127,7 +125,7 @@ class Front {
 
   /** Tells every call, and gives the answers one turn of the loop to leave. */
   async #cutOff(): Promise<void> {
-    for (const call of this.#calls) call.routerCloses();
+    for (const call of this.#context.calls) call.routerCloses();
     await sleep(this.#context.clock, 10);
     for (const session of this.#sessions) session.destroy();
   }

@@ -22,6 +22,9 @@ export type FakeCell = {
   readonly calls: readonly SeenCall[];
   /** Resolves when the cell has seen that many calls. */
   seen(count: number): Promise<void>;
+  /** New calls are not read until `readOn`. */
+  readSlowly(): void;
+  readOn(): void;
   /** Cuts every connection, as the kernel does for a process that was killed, and stops listening. */
   kill(): Promise<void>;
 };
@@ -30,6 +33,8 @@ export type FakeCell = {
 export async function startFakeCell(answer: (call: SeenCall) => void): Promise<FakeCell> {
   const calls: SeenCall[] = [];
   const sockets = new Set<Socket>();
+  const unread: ServerHttp2Stream[] = [];
+  let slow = false;
   let wake = () => {};
   const server = createServer({
     settings: { initialWindowSize: WINDOW_BYTES },
@@ -44,6 +49,7 @@ export async function startFakeCell(answer: (call: SeenCall) => void): Promise<F
     const chunks: Buffer[] = [];
     stream.on('error', () => {});
     stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+    if (slow) unread.push(stream.pause());
     stream.on('end', () => {
       const call = { headers, stream, body: Buffer.concat(chunks) };
       calls.push(call);
@@ -57,6 +63,11 @@ export async function startFakeCell(answer: (call: SeenCall) => void): Promise<F
     calls,
     async seen(count) {
       while (calls.length < count) await new Promise<void>((resolve) => (wake = resolve));
+    },
+    readSlowly: () => void (slow = true),
+    readOn() {
+      slow = false;
+      for (const stream of unread.splice(0)) stream.resume();
     },
     async kill() {
       const closed = new Promise((resolve) => server.close(resolve));
