@@ -32,7 +32,15 @@ export async function runRouter(
   const map = await CachedFleetMap.open({ store, log, lastKnown });
   await lifecycle.start({ name: 'fleet map', stop: () => map.close() });
   const { host, port } = options;
-  const router = await startRouter({ listen: { host, port }, map, log, clock, rng });
+  const router = await startRouter({
+    listen: { host, port },
+    map,
+    log,
+    clock,
+    rng,
+    // The official TypeScript worker takes the refusal for a server that it cannot use.
+    config: { refuseGzipProbe: false },
+  });
   await lifecycle.start({ name: 'router', stop: () => router.close(), stopTimeoutMs: 4_000 });
   const address = `${router.address.host}:${router.address.port}`;
   log.info({ address, router: `http://${address}` }, 'ready');

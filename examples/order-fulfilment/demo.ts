@@ -39,16 +39,19 @@ const stop = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => stop.abort());
 
 /** Runs the orders against an engine that is there. True if they reconcile. */
-async function runOrders(address: string, folder: string): Promise<boolean> {
+async function runOrders(
+  address: string,
+  folder: string,
+  bundle: ReturnType<typeof bundleWorkflows>,
+): Promise<boolean> {
   const count = Number(values.orders);
   const orders = await readOrders(undefined, count);
   const ledger = await startLedger({ orders, journalPath: join(folder, 'ledger.jsonl'), port: 0 });
   const { namespace } = values;
   try {
-    const bundle = await bundleWorkflows();
     const { worker, close } = await createWorker(
       { address, namespace, ledgerUrl: ledger.url },
-      bundle,
+      await bundle,
     );
     const working = worker.run();
     say(`ledger ${ledger.url}, worker on ${address}, ${orders.length} orders`);
@@ -75,12 +78,15 @@ async function runOrders(address: string, folder: string): Promise<boolean> {
 async function demo(): Promise<boolean> {
   const folder = await mkdtemp(join(tmpdir(), 'atoll-demo-'));
   let engine: Engine | undefined;
+  // While the engine starts.
+  const bundle = bundleWorkflows();
+  bundle.catch(() => {});
   try {
     if (!values.address) {
       say('starting the engine');
       engine = await startEngine(`${values.engine} --data ${join(folder, 'data')}`, stop.signal);
     }
-    const reconciled = await runOrders(values.address ?? engine?.address ?? '', folder);
+    const reconciled = await runOrders(values.address ?? engine?.address ?? '', folder, bundle);
     const stopped = (await engine?.stop()) ?? 0;
     if (stopped !== 0) say(`the engine ended with code ${stopped}`);
     return reconciled && stopped === 0;

@@ -7,6 +7,7 @@
  *  1. What the engine acknowledged is in the journal, on disk, before the driver builds on it.
  *  2. At most STARTING starts, ANNOUNCING signals and WAITING results are in flight.
  */
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   WorkflowFailedError,
@@ -22,7 +23,7 @@ import {
   type Fulfilment,
   type Order,
 } from './order.ts';
-import { gate, inParallel, type Gate } from './parallel.ts';
+import { gate, type Gate } from './gate.ts';
 import type { Result } from './reconcile.ts';
 import type { fulfilOrder as FulfilOrder } from './workflows.ts';
 
@@ -64,31 +65,29 @@ export class Drive {
   readonly progress: Progress;
   readonly #client: Client;
   readonly #options: DriveOptions;
+  readonly #starting: Gate = gate(STARTING);
   readonly #announcing: Gate = gate(ANNOUNCING);
+  readonly #waiting: Gate = gate(WAITING);
   readonly #results = new Map<string, Result>();
 
   constructor(client: Client, total: number, options: DriveOptions) {
     this.#client = client;
     this.#options = options;
+    // Every order that waits for its time listens.
+    if (options.signal) setMaxListeners(0, options.signal);
     this.progress = { started: 0, announced: 0, ended: 0, total };
   }
 
-  /** Starts all orders, announces parcels, waits for every end. Rejects only if aborted or if a start is refused. */
+  /** Starts all orders, announces parcels, waits for every end. Rejects if aborted, or if the engine refuses a call. */
   async run(orders: readonly Order[]): Promise<ReadonlyMap<string, Result>> {
-    const announcements: Promise<void>[] = [];
-    const running: Promise<Running>[] = [];
     const began = performance.now();
-    await inParallel(orders, STARTING, async (order, index) => {
-      await this.#pace(began, index);
-      const one = this.#start(order);
-      running[index] = one;
-      const announced = one.then((started) => this.#announce(started));
-      announced.catch(() => {});
-      announcements.push(announced);
-      await one;
-    });
-    await inParallel(await Promise.all(running), WAITING, (one) => this.#await(one));
-    await Promise.all(announcements);
+    await Promise.all(
+      orders.map(async (order, index) => {
+        await this.#pace(began, index);
+        const running = await this.#starting(() => this.#start(order));
+        await Promise.all([this.#announce(running), this.#waiting(() => this.#awaitEnd(running))]);
+      }),
+    );
     return this.#results;
   }
 
@@ -129,7 +128,7 @@ export class Drive {
     });
   }
 
-  async #await({ order, handle }: Running): Promise<void> {
+  async #awaitEnd({ order, handle }: Running): Promise<void> {
     this.#options.signal?.throwIfAborted();
     const result = await handle.result().then(
       ({ state }: Fulfilment): Result => ({ kind: 'ended', state }),
