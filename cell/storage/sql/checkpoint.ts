@@ -3,8 +3,9 @@
  * its process sleeps.
  *
  * The statement: `moved` moves each shard's checkpoint if range and old checkpoint are as its owner believes. Every
- * write of a view joins `moved`, so a shard that did not move leaves no trace. The log is cut between what was cut
- * before and what the owner asks for, takeover rows excepted: they are the fence.
+ * write of a view asks `moved`, so a shard that did not move leaves no trace. The log is cut between what was cut
+ * before (`shard` still shows its old rows inside the statement) and what the owner asks for, takeover rows excepted:
+ * they are the fence.
  *
  * Invariants
  *  1. A view row is written only for a shard that moved in the same statement.
@@ -34,6 +35,12 @@ type Part = {
   readonly values: (batch: readonly Checkpoint[]) => readonly Buffer[];
 };
 
+/**
+ * Evaluated once to an array: a join could read the unnested rows again for every shard. The reference is what makes
+ * a write depend on `moved`.
+ */
+const HAS_MOVED = 'v.shard_id = ANY (ARRAY(SELECT shard_id FROM moved))';
+
 function put<Row>(view: ViewTable<Row>, rows: (views: ViewBatch) => readonly Row[]): Part {
   const columns = [...view.key, ...view.rest];
   return {
@@ -41,8 +48,8 @@ function put<Row>(view: ViewTable<Row>, rows: (views: ViewBatch) => readonly Row
     parameters: columns.length,
     text: (first) => `
       INSERT INTO ${view.table} (${names(columns)})
-      SELECT ${names(columns, 'v.')} FROM unnest(${parameters(columns, first)}) AS v(${names(columns)})
-      JOIN moved ON moved.shard_id = v.shard_id
+      SELECT ${names(columns)} FROM unnest(${parameters(columns, first)}) AS v(${names(columns)})
+      WHERE ${HAS_MOVED}
       ON CONFLICT (${names(view.key)}) DO UPDATE SET
         ${view.rest.map(({ name }) => `${name} = excluded.${name}`).join(', ')}`,
     values: (batch) => encode(columns, placed(batch, rows)),
@@ -55,10 +62,8 @@ function drop<Row>(view: ViewTable<Row>, rows: (views: ViewBatch) => readonly Ro
     parameters: view.key.length,
     text: (first) => `
       DELETE FROM ${view.table} gone
-      USING unnest(${parameters(view.key, first)}) AS v(${names(view.key)}), moved
-      WHERE moved.shard_id = v.shard_id AND ${view.key
-        .map(({ name }) => `gone.${name} = v.${name}`)
-        .join(' AND ')}`,
+      USING unnest(${parameters(view.key, first)}) AS v(${names(view.key)})
+      WHERE ${HAS_MOVED} AND ${view.key.map(({ name }) => `gone.${name} = v.${name}`).join(' AND ')}`,
     values: (batch) => encode(view.key, placed(batch, rows)),
   };
 }
@@ -95,10 +100,13 @@ function statementText(): string {
       FROM wanted w
       WHERE s.shard_id = w.shard_id AND s.range_id = w.range_id AND s.checkpoint_seq = w.from_seq
       RETURNING s.shard_id, w.delete_to
-    ), ${writes.join(', ')}, cut AS (
-      DELETE FROM shard_log l USING moved, shard before
-      WHERE before.shard_id = moved.shard_id AND l.shard_id = moved.shard_id
-        AND l.seq > before.deleted_seq AND l.seq <= moved.delete_to AND NOT l.takeover
+    ), ${writes.join(', ')}, bounds AS MATERIALIZED (
+      SELECT moved.shard_id, before.deleted_seq, moved.delete_to
+      FROM moved JOIN shard before ON before.shard_id = moved.shard_id
+    ), cut AS (
+      DELETE FROM shard_log l USING bounds
+      WHERE l.shard_id = bounds.shard_id AND l.seq > bounds.deleted_seq AND l.seq <= bounds.delete_to
+        AND NOT l.takeover
     )
     SELECT shard_id FROM moved`;
 }

@@ -10,6 +10,7 @@
  *  2. A lost connection never works again, and says so once. Its errors never reach the process.
  *  3. At most `MAX_WAITING` statements wait (P11).
  */
+import { setMaxListeners } from 'node:events';
 import pg from 'pg';
 import type { CancelAlarm, Clock } from '../../../kernel/clock.ts';
 import { AtollError } from '../../../kernel/errors.ts';
@@ -148,6 +149,8 @@ export class SqlConnection {
         if (index >= 0) this.#waiting.splice(index, 1);
         job.reject(deadlineError(this.#endpoint));
       };
+      // One deadline may cover any number of statements.
+      setMaxListeners(0, signal);
       signal.addEventListener('abort', giveUp, { once: true });
       this.#waiting.push(job);
       this.#next();

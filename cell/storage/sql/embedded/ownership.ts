@@ -5,13 +5,14 @@
  * that process lives, the folder is taken. If it is gone, its PostgreSQL is told by a broken pipe to shut down; it is
  * waited for, and stopped if it does not go by itself.
  */
-import { readFile, readlink, realpath, rm, writeFile } from 'node:fs/promises';
+import { readFile, readlink, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sleep, type Clock } from '../../../../kernel/clock.ts';
 import { AtollError } from '../../../../kernel/errors.ts';
 import type { Log } from '../../../../kernel/log.ts';
 import type { DataFolder } from './data-folder.ts';
 
+const CLAIM_ATTEMPTS = 3;
 const ORPHAN_GOES_MS = 3_000;
 const ORPHAN_STOPS_MS = 10_000;
 const LOOK_EVERY_MS = 25;
@@ -22,23 +23,35 @@ export async function claimFolder(
   { clock, log }: { readonly clock: Clock; readonly log: Log },
 ): Promise<() => Promise<void>> {
   const me = await stampOf(process.pid);
-  // The name is taken and the content written in one step, or not at all.
-  for (let attempt = 0; ; attempt += 1) {
+  for (let attempt = 1; ; attempt += 1) {
     try {
       await writeFile(folder.engineFile, me, { flag: 'wx', mode: 0o644 });
       break;
     } catch (error) {
-      if (attempt === 3) throw error;
-      await refuseLiving(folder);
-      await rm(folder.engineFile, { force: true });
+      if (attempt === CLAIM_ATTEMPTS) throw error;
+      await removeDeadClaim(folder);
     }
   }
   await outliveOrphan(folder, { clock, log });
   return () => rm(folder.engineFile, { force: true });
 }
 
-async function refuseLiving(folder: DataFolder): Promise<void> {
-  const stamp = await readFile(folder.engineFile, 'utf8').catch(() => '');
+/** Removes the claim of a process that is gone; of two that try, one finds the other's new claim and puts it back. */
+async function removeDeadClaim(folder: DataFolder): Promise<void> {
+  await refuseLiving(folder, folder.engineFile);
+  const aside = `${folder.engineFile}.${process.pid}`;
+  await rename(folder.engineFile, aside).catch(() => {});
+  try {
+    await refuseLiving(folder, aside);
+    await rm(aside, { force: true });
+  } catch (error) {
+    await rename(aside, folder.engineFile);
+    throw error;
+  }
+}
+
+async function refuseLiving(folder: DataFolder, claim: string): Promise<void> {
+  const stamp = await readFile(claim, 'utf8').catch(() => '');
   const pid = Number(stamp.split(' ')[0]);
   if (!pid || (await stampOf(pid)) !== stamp) return;
   throw new AtollError(
