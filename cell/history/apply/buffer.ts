@@ -7,7 +7,7 @@
  */
 import { invariant } from '../../../kernel/invariant.ts';
 import type { BufferedEvent } from '../state.ts';
-import type { Fold } from './fold.ts';
+import type { Fold } from './fold-state.ts';
 
 export function applyBuffered(fold: Fold, event: BufferedEvent): void {
   fold.buffered = [...fold.buffered, event];

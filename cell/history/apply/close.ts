@@ -11,7 +11,7 @@ import { WorkflowExecutionStatus } from '../../../wire/enums.ts';
 import type { EventKind } from '../../../wire/event-kinds.ts';
 import type { HistoryEvent } from '../../../wire/events.ts';
 import type { PendingActivity, PendingTimer } from '../state.ts';
-import type { Fold } from './fold.ts';
+import type { Fold } from './fold-state.ts';
 
 const CLOSED_AS: { readonly [Kind in EventKind]?: WorkflowExecutionStatus } = {
   WorkflowExecutionCompleted: WorkflowExecutionStatus.Completed,

@@ -13,15 +13,12 @@ import { invariant } from '../../../kernel/invariant.ts';
 import type { HistoryEvent } from '../../../wire/events.ts';
 import { applyActivityChange } from '../activities/fold.ts';
 import type { Change, Patch } from '../patch.ts';
-import type { RunState } from '../state.ts';
 import { applyTimerChange } from '../timers.ts';
 import { applyBuffered, applyBufferKept } from './buffer.ts';
 import { applyClose } from './close.ts';
+import type { Fold } from './fold-state.ts';
 import { applyProperties } from './properties.ts';
 import { applyWorkflowTaskEvent, applyWorkflowTaskPatch } from './workflow-task.ts';
-
-/** A run's state while a transition is folded into it. */
-export type Fold = { -readonly [Key in keyof RunState]: RunState[Key] };
 
 /** Folds one event or patch. */
 export function applyChange(fold: Fold, change: Change): void {

@@ -5,7 +5,7 @@
  */
 import type { HistoryEvent } from '../../../wire/events.ts';
 import type { Payload } from '../../../wire/plain.ts';
-import type { Fold } from './fold.ts';
+import type { Fold } from './fold-state.ts';
 
 export function applyProperties(fold: Fold, event: HistoryEvent): void {
   switch (event.kind) {

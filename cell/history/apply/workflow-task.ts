@@ -13,7 +13,7 @@ import { TaskQueueKind } from '../../../wire/enums.ts';
 import type { EventOf, HistoryEvent } from '../../../wire/events.ts';
 import type { Patch } from '../patch.ts';
 import type { PendingWorkflowTask } from '../state.ts';
-import type { Fold } from './fold.ts';
+import type { Fold } from './fold-state.ts';
 
 export function applyWorkflowTaskEvent(fold: Fold, event: HistoryEvent): void {
   switch (event.kind) {

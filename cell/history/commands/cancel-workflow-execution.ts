@@ -1,7 +1,7 @@
 /** CancelWorkflowExecution: the run ends as canceled, because its worker says so. */
 import type { CommandOf } from '../../../wire/events.ts';
 import type { Draft } from '../draft.ts';
-import type { CommandContext, CommandsOutcome } from './commands.ts';
+import type { CommandContext, CommandsOutcome } from './command.ts';
 
 export function cancelRun(
   draft: Draft,

@@ -15,8 +15,8 @@ import { startActivity } from '../activities/start.ts';
 import type { ActivityStartedReply, Step } from '../decision.ts';
 import { isOpen, type Draft } from '../draft.ts';
 import { badCommand, type BadCommand, type CommandOutcome } from '../draft-change.ts';
-import type { RunInput } from '../input.ts';
 import { cancelTimer, startTimer } from '../timers.ts';
+import type { CommandContext, CommandsOutcome } from './command.ts';
 import { cancelRun } from './cancel-workflow-execution.ts';
 import { completeRun } from './complete-workflow-execution.ts';
 import { failRun } from './fail-workflow-execution.ts';
@@ -24,24 +24,6 @@ import { modifyProperties } from './modify-workflow-properties.ts';
 import { recordMarker } from './record-marker.ts';
 import { notYet } from './unsupported.ts';
 import { upsertSearchAttributes } from './upsert-search-attributes.ts';
-
-/** What a command may know of the task that sent it. */
-export type CommandContext = {
-  readonly completedEventId: number;
-  readonly input: Extract<RunInput, { kind: 'complete-workflow-task' }>;
-};
-
-/**
- * `next`: steps of other runs that belong to the same decision (the run that follows a retry).
- * `started`: activities that go back with the answer.
- */
-export type CommandsOutcome =
-  | {
-      readonly kind: 'ok';
-      readonly next?: readonly Step[];
-      readonly started?: readonly ActivityStartedReply[];
-    }
-  | BadCommand;
 
 export function decideCommands(draft: Draft, context: CommandContext): CommandsOutcome {
   const full = historyFull(draft, context);

@@ -1,7 +1,7 @@
 /** CompleteWorkflowExecution: the run ends with a result. */
 import type { CommandOf } from '../../../wire/events.ts';
 import type { Draft } from '../draft.ts';
-import type { CommandContext, CommandsOutcome } from './commands.ts';
+import type { CommandContext, CommandsOutcome } from './command.ts';
 
 export function completeRun(
   draft: Draft,

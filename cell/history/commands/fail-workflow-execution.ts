@@ -4,7 +4,7 @@ import type { CommandOf } from '../../../wire/events.ts';
 import type { Draft } from '../draft.ts';
 import { badCommand } from '../draft-change.ts';
 import { retryRun } from '../run-retry.ts';
-import type { CommandContext, CommandsOutcome } from './commands.ts';
+import type { CommandContext, CommandsOutcome } from './command.ts';
 
 export function failRun(
   draft: Draft,

@@ -3,7 +3,7 @@ import { WorkflowTaskFailedCause } from '../../../wire/enums.ts';
 import type { CommandOf } from '../../../wire/events.ts';
 import type { Draft } from '../draft.ts';
 import { badCommand } from '../draft-change.ts';
-import type { CommandContext, CommandsOutcome } from './commands.ts';
+import type { CommandContext, CommandsOutcome } from './command.ts';
 
 export function modifyProperties(
   draft: Draft,

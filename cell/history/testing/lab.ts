@@ -101,7 +101,7 @@ export class Lab {
     return [...stored, ...reply.virtualEvents];
   }
 
-  #find = (requestId: string) => this.ledger.get(requestId);
+  readonly #find = (requestId: string) => this.ledger.get(requestId);
 
   #context(): DecideContext {
     const { now, epoch, limits } = this;

@@ -122,7 +122,8 @@ export class Script {
       case 'wait':
         return this.#wait(Number(first));
       case 'crash':
-        return void lab.crash();
+        lab.crash();
+        return undefined;
       case 'lost':
         return lab.ask({ kind: 'sticky-gone' });
       default:
