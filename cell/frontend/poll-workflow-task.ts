@@ -61,7 +61,7 @@ async function workflowTask(parts: FrontendParts, hand: WorkflowTaskInHand, call
     tail: reply.virtualEvents.length > 0 ? encodeEvents(reply.virtualEvents) : NONE,
   };
   const history = await readHistoryPage(parts, page, call);
-  const token = { ...run, ...start, epoch: call.epoch };
+  const token = { ...run, ...start };
   const fields: PollWorkflowTaskFields = {
     ...runFields(task, reply.workflowType, reply.taskQueue),
     taskToken: sealToken(parts.tokens, WORKFLOW_TASK_TOKEN, token),

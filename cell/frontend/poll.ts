@@ -6,7 +6,7 @@
  *  2. No task is started for a client that is gone (BEHAVIOURS 21).
  *  3. A poll that found nothing in time is no error.
  */
-import { startDeadline } from '../../kernel/deadline.ts';
+import { startDeadline, withDeadline } from '../../kernel/deadline.ts';
 import { AtollError } from '../../kernel/errors.ts';
 import type { TaskQueue } from '../../wire/plain.ts';
 import type { OfferedTask, QueueKey } from '../matching/matching.ts';
@@ -68,17 +68,17 @@ async function startTask(
 ): Promise<StartedTask> {
   const { task, identity } = handed;
   const what = `start of a task of workflow ${task.workflowId}`;
-  const timeoutMs = parts.config.callMs;
-  const deadline = startDeadline(parts.clock, { what, timeoutMs, parent: call.signal });
+  const options = { what, timeoutMs: parts.config.callMs, parent: call.signal };
   // One id for each task in hand: a start that is sent again under it is the same start (D7).
   const poller = { requestId: parts.rng.uuid(), identity };
   try {
-    return await parts.engine.startTask(task, poller, { ...call, signal: deadline.signal });
+    return await withDeadline(parts.clock, options, (signal) =>
+      parts.engine.startTask(task, poller, { ...call, signal }),
+    );
   } catch (thrown) {
     if (thrown instanceof AtollError && thrown.code === 'not-found') return { kind: 'obsolete' };
+    // If it was started all the same, the next poller finds it obsolete.
     parts.matching.giveBack(task);
     throw thrown;
-  } finally {
-    deadline.done();
   }
 }
