@@ -40,7 +40,7 @@ export async function runCell(
     join(options.fleet, `last-known-cell-${options.cellId}.json`),
     rng,
   );
-  const map = await CachedFleetMap.open({ store, log, lastKnown });
+  const map = await CachedFleetMap.open({ store, log, clock, lastKnown });
   await lifecycle.start({ name: 'fleet map', stop: () => map.close() });
   const tokens = await loadKeyRing(options.fleet, rng);
   const cell = await startCell(

@@ -60,7 +60,7 @@ export async function startDev(
   const { lifecycle, log, wrapLog } = ports;
   const ground = await layGround(options, ports);
   const { store, tokens } = ground;
-  const map = await CachedFleetMap.open({ store, log });
+  const map = await CachedFleetMap.open({ store, log, clock: systemClock });
   await lifecycle.start({ name: 'fleet map', stop: () => map.close() });
   const cellPorts = { clock: systemClock, rng: systemRng, log, map, tokens };
   const cells = await Promise.all(

@@ -29,7 +29,7 @@ export async function runRouter(
     join(options.fleet, `last-known-router-${options.port}.json`),
     rng,
   );
-  const map = await CachedFleetMap.open({ store, log, lastKnown });
+  const map = await CachedFleetMap.open({ store, log, clock, lastKnown });
   await lifecycle.start({ name: 'fleet map', stop: () => map.close() });
   const { host, port } = options;
   const router = await startRouter({

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { silentLog } from '../kernel/log.ts';
+import { VirtualClock } from '../kernel/testing/virtual-clock.ts';
 import { CachedFleetMap } from './cached-map.ts';
 import { must, registration, twoCells } from './conformance/sample.ts';
 import type { LastKnownMap } from './last-known-map.ts';
@@ -17,7 +18,7 @@ describe('the followed fleet map', () => {
       ...map,
       namespaces: { ...map.namespaces, 'id-of-a': { ...a, state: 'deleted' } },
     });
-    const cached = await CachedFleetMap.open({ store, log: silentLog });
+    const cached = await CachedFleetMap.open({ store, log: silentLog, clock: new VirtualClock() });
     expect(cached.namespaceByName('b')?.id).toBe('id-of-b');
     expect(cached.namespaceByName('a')).toBeUndefined();
     expect(cached.namespaceById('id-of-a')?.state).toBe('deleted');
@@ -29,8 +30,8 @@ describe('the followed fleet map', () => {
   it('follows the changes of others and tells its listeners', async () => {
     const store = new MemoryFleetMap(twoCells('a'));
     const [one, other] = await Promise.all([
-      CachedFleetMap.open({ store, log: silentLog }),
-      CachedFleetMap.open({ store, log: silentLog }),
+      CachedFleetMap.open({ store, log: silentLog, clock: new VirtualClock() }),
+      CachedFleetMap.open({ store, log: silentLog, clock: new VirtualClock() }),
     ]);
     const told = new Promise<FleetMap>((resolve) => other.onChange(resolve));
     await one.update(
@@ -43,7 +44,7 @@ describe('the followed fleet map', () => {
 
   it('goes on from its last map while the store is away (P12), and catches up on return', async () => {
     const store = new MemoryFleetMap(twoCells('a'));
-    const cached = await CachedFleetMap.open({ store, log: silentLog });
+    const cached = await CachedFleetMap.open({ store, log: silentLog, clock: new VirtualClock() });
     store.setAway(true);
     await cached.refresh();
     expect(cached.namespaceByName('a')?.placement.active).toBe('east');
@@ -60,13 +61,25 @@ describe('the followed fleet map', () => {
   it('starts from the map on disk when the store is away, and not at all without either', async () => {
     const store = new MemoryFleetMap(twoCells('a'));
     const lastKnown = memoryLastKnown();
-    const first = await CachedFleetMap.open({ store, log: silentLog, lastKnown });
+    const first = await CachedFleetMap.open({
+      store,
+      log: silentLog,
+      clock: new VirtualClock(),
+      lastKnown,
+    });
     await first.update((map) => registerNamespace(map, registration('b')), soon());
     await first.close();
     store.setAway(true);
-    const second = await CachedFleetMap.open({ store, log: silentLog, lastKnown });
+    const second = await CachedFleetMap.open({
+      store,
+      log: silentLog,
+      clock: new VirtualClock(),
+      lastKnown,
+    });
     expect(second.namespaceByName('b')).toBeDefined();
-    await expect(CachedFleetMap.open({ store, log: silentLog })).rejects.toMatchObject({
+    await expect(
+      CachedFleetMap.open({ store, log: silentLog, clock: new VirtualClock() }),
+    ).rejects.toMatchObject({
       code: 'unavailable',
     });
   });
@@ -77,6 +90,7 @@ describe('the followed fleet map', () => {
     const cached = await CachedFleetMap.open({
       store: new MemoryFleetMap(twoCells('a')),
       log: silentLog,
+      clock: new VirtualClock(),
       lastKnown,
     });
     expect(cached.namespaceByName('a')?.placement).toMatchObject({ active: 'west', epoch: 2 });
@@ -95,7 +109,11 @@ describe('the followed fleet map', () => {
       compareAndSet: (revision, next, signal) => store.compareAndSet(revision, next, signal),
       watch: () => () => {},
     };
-    const cached = await CachedFleetMap.open({ store: counting, log: silentLog });
+    const cached = await CachedFleetMap.open({
+      store: counting,
+      log: silentLog,
+      clock: new VirtualClock(),
+    });
     await Promise.all(Array.from({ length: 100 }, () => cached.refresh()));
     expect(reads).toBe(1 + 2);
     await cached.refresh();
@@ -109,7 +127,11 @@ describe('the followed fleet map', () => {
       compareAndSet: async () => ({ kind: 'conflict', current: twoCells('a') }),
       watch: () => () => {},
     };
-    const cached = await CachedFleetMap.open({ store: losing, log: silentLog });
+    const cached = await CachedFleetMap.open({
+      store: losing,
+      log: silentLog,
+      clock: new VirtualClock(),
+    });
     await expect(
       cached.update((map) => registerNamespace(map, registration('b')), soon()),
     ).rejects.toMatchObject({

@@ -9,6 +9,8 @@
  *  2. With the store away the last accepted map goes on counting, also over a restart if a LastKnownMap is given.
  *  3. At most one read of the store is running and one waiting, however many callers ask (P11).
  */
+import type { Clock } from '../kernel/clock.ts';
+import { withDeadline } from '../kernel/deadline.ts';
 import { toAtollError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import type { FleetMapStore, Unsubscribe } from './fleet-map.ts';
@@ -23,14 +25,13 @@ const READ_DEADLINE_MS = 5_000;
 export type CachedFleetMapParts = {
   readonly store: FleetMapStore;
   readonly log: Log;
+  readonly clock: Clock;
   /** Where to keep the last accepted map; without it a start needs the store. */
   readonly lastKnown?: LastKnownMap;
 };
 
 export class CachedFleetMap {
-  readonly #store: FleetMapStore;
-  readonly #log: Log;
-  readonly #lastKnown: LastKnownMap | undefined;
+  readonly #parts: CachedFleetMapParts;
   readonly #listeners = new Set<(map: FleetMap) => void>();
   #map: FleetMap;
   #byName: ReadonlyMap<string, Namespace>;
@@ -40,9 +41,7 @@ export class CachedFleetMap {
   #saving: Promise<void> | undefined;
 
   private constructor(parts: CachedFleetMapParts, map: FleetMap) {
-    this.#store = parts.store;
-    this.#log = parts.log;
-    this.#lastKnown = parts.lastKnown;
+    this.#parts = parts;
     this.#map = map;
     this.#byName = indexByName(map);
   }
@@ -55,7 +54,7 @@ export class CachedFleetMap {
     const known = await loadLastKnown(parts);
     let cached: CachedFleetMap;
     try {
-      const current = await parts.store.read(AbortSignal.timeout(READ_DEADLINE_MS));
+      const current = await readInTime(parts);
       cached = new CachedFleetMap(parts, known ?? current);
       cached.#accept(current);
       cached.#save();
@@ -108,7 +107,7 @@ export class CachedFleetMap {
 
   /** Makes a change durable (update.ts) and accepts its result. Rejects as `updateMap` does. */
   async update(change: (map: FleetMap) => Change, signal: AbortSignal): Promise<FleetMap> {
-    const map = await updateMap(this.#store, change, signal);
+    const map = await updateMap(this.#parts.store, change, signal);
     this.#accept(map);
     return map;
   }
@@ -130,10 +129,10 @@ export class CachedFleetMap {
 
   async #read(): Promise<void> {
     try {
-      this.#accept(await this.#store.read(AbortSignal.timeout(READ_DEADLINE_MS)));
+      this.#accept(await readInTime(this.#parts));
     } catch (thrown) {
       const error = toAtollError(thrown).message;
-      this.#log.warn(
+      this.#parts.log.warn(
         { error, revision: this.#map.revision },
         'The fleet map store is away: the last known map counts.',
       );
@@ -145,7 +144,7 @@ export class CachedFleetMap {
     if (why !== undefined) {
       // An older revision alone is a late notice; anything else is a store that lost changes.
       const level = map.revision < this.#map.revision ? 'debug' : 'error';
-      this.#log[level]({ why }, 'A fleet map that goes back was refused.');
+      this.#parts.log[level]({ why }, 'A fleet map that goes back was refused.');
       return;
     }
     if (map.revision === this.#map.revision) return;
@@ -157,7 +156,7 @@ export class CachedFleetMap {
 
   /** Saves the newest map; while one save runs, the newest of those that came meanwhile follows it. */
   #save(): void {
-    const lastKnown = this.#lastKnown;
+    const lastKnown = this.#parts.lastKnown;
     if (lastKnown === undefined || this.#saving !== undefined) return;
     this.#saving = this.#saveUntilNewest(lastKnown).finally(() => {
       this.#saving = undefined;
@@ -171,13 +170,18 @@ export class CachedFleetMap {
       try {
         await lastKnown.save(saved);
       } catch (thrown) {
-        this.#log.warn(
+        this.#parts.log.warn(
           { error: toAtollError(thrown).message },
           'The last known fleet map could not be saved.',
         );
       }
     }
   }
+}
+
+function readInTime({ store, clock }: CachedFleetMapParts): Promise<FleetMap> {
+  const what = 'reading the fleet map';
+  return withDeadline(clock, { what, timeoutMs: READ_DEADLINE_MS }, (signal) => store.read(signal));
 }
 
 async function loadLastKnown(parts: CachedFleetMapParts): Promise<FleetMap | undefined> {

@@ -177,6 +177,7 @@ async function fleet(config: Parameters<typeof routerConfig>[0] = {}): Promise<C
   const map = await CachedFleetMap.open({
     store: new MemoryFleetMap(twoCells('orders')),
     log: silentLog,
+    clock: new VirtualClock(),
   });
   const parts = {
     map,

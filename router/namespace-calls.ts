@@ -1,4 +1,5 @@
 /** Register, describe and list namespaces: the fleet map in the contract's words. */
+import { withDeadline } from '../kernel/deadline.ts';
 import { AtollError } from '../kernel/errors.ts';
 import type { CachedFleetMap } from '../fleet/cached-map.ts';
 import type { FleetMap, Namespace } from '../fleet/map.ts';
@@ -49,7 +50,8 @@ export async function registerNamespaceCall(
       ? placed
       : registerNamespace(map, { ...asked, cell: placed.cell });
   };
-  await parts.map.update(register, AbortSignal.timeout(parts.config.mapUpdateMs));
+  const deadline = { what: `registering ${asked.name}`, timeoutMs: parts.config.mapUpdateMs };
+  await withDeadline(parts.clock, deadline, (signal) => parts.map.update(register, signal));
   return {};
 }
 

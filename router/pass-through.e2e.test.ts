@@ -417,7 +417,7 @@ async function cell(answer: (call: SeenCall) => void = echo): Promise<FakeCell> 
 }
 
 async function followed(store: MemoryFleetMap): Promise<CachedFleetMap> {
-  const cached = await CachedFleetMap.open({ store, log: silentLog });
+  const cached = await CachedFleetMap.open({ store, log: silentLog, clock: systemClock });
   cleanups.push(() => cached.close());
   return cached;
 }

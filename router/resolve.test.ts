@@ -3,6 +3,7 @@ import { CachedFleetMap } from '../fleet/cached-map.ts';
 import { twoCells } from '../fleet/conformance/sample.ts';
 import { MemoryFleetMap } from '../fleet/memory/fleet-map.ts';
 import { silentLog } from '../kernel/log.ts';
+import { VirtualClock } from '../kernel/testing/virtual-clock.ts';
 import { resolveBody, resolveName } from './resolve.ts';
 import { framed } from './testing/raw-client.ts';
 
@@ -39,7 +40,11 @@ describe('the namespace of a call', () => {
 });
 
 async function map(): Promise<CachedFleetMap> {
-  return CachedFleetMap.open({ store: new MemoryFleetMap(twoCells('orders')), log: silentLog });
+  return CachedFleetMap.open({
+    store: new MemoryFleetMap(twoCells('orders')),
+    log: silentLog,
+    clock: new VirtualClock(),
+  });
 }
 
 /** Resolves field 1 of these message bytes, announced as `length` long. */

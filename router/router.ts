@@ -103,7 +103,7 @@ class Front {
       this.#server.once('error', onError);
       this.#server.listen(at.port, at.host, () => {
         this.#server.off('error', onError);
-        this.#server.on('error', (error) => {
+        this.#server.on('error', (error: Error) => {
           this.#context.log.error({ error: error.message }, 'The router cannot take a connection.');
         });
         resolve({ host: at.host, port: (this.#server.address() as AddressInfo).port });

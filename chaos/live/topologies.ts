@@ -21,11 +21,12 @@ import type { Step } from './step.ts';
 import type { Tally } from './tally.ts';
 import { Victim } from './victim.ts';
 
-const HERE = new URL('.', import.meta.url).pathname;
 const REGISTER_MS = 10_000;
 const DAY_MS = 24 * 3_600_000;
 
 export type LayOut = {
+  /** Folder of the compiled mains (compile.ts). */
+  readonly mains: string;
   readonly folder: string;
   readonly tally: Tally;
   readonly say: (text: string) => void;
@@ -35,16 +36,17 @@ export type LayOut = {
 export type LaidOut = { readonly topologies: readonly Topology[]; stop(): Promise<void> };
 
 /** A router, two cells and PostgreSQL, each a process of its own; a namespace is active in each cell. */
-export async function layOutCells({ folder, tally, say }: LayOut): Promise<LaidOut> {
+export async function layOutCells({ mains, folder, tally, say }: LayOut): Promise<LaidOut> {
+  const main = starter(mains, folder);
   const fleet = join(folder, 'fleet');
-  const postgres = main('postgres-main', ['--data', join(folder, 'postgres')], folder);
+  const postgres = main('postgres-main', ['--data', join(folder, 'postgres')]);
   const url = new URL(String((await postgres.ready())['url']));
   const cell = (id: string) => {
     url.pathname = `/atoll_cell_${id}`;
     const args = ['--cell-id', id, '--postgres-url', url.href, '--fleet', fleet];
     return new Victim({
       name: `cell ${id}`,
-      start: (arm) => main('cell-main', withArm(args, arm), folder, `cell-${id}`),
+      start: (arm) => main('cell-main', withArm(args, arm), `cell-${id}`),
       killDatabase: () => killPostgres(postgres.pid),
       tally,
       say,
@@ -53,7 +55,7 @@ export async function layOutCells({ folder, tally, say }: LayOut): Promise<LaidO
   const cells = [cell('a'), cell('b')] as const;
   await Promise.all(cells.map((victim) => victim.ready()));
   await registerNamespaces(fleet, { 'shop-a': 'a', 'shop-b': 'b' });
-  const router = main('router-main', ['--fleet', fleet], folder);
+  const router = main('router-main', ['--fleet', fleet]);
   const address = String((await router.ready())['address']);
   return {
     topologies: [
@@ -69,12 +71,13 @@ export async function layOutCells({ folder, tally, say }: LayOut): Promise<LaidO
 }
 
 /** `atoll dev` in one process, which starts its PostgreSQL again by itself. */
-export async function layOutDev({ folder, tally, say }: LayOut): Promise<LaidOut> {
+export async function layOutDev({ mains, folder, tally, say }: LayOut): Promise<LaidOut> {
+  const main = starter(mains, folder);
   const port = await freePort();
   const args = ['--port', `${port}`, '--data', join(folder, 'data')];
   const victim: Victim = new Victim({
     name: 'atoll dev',
-    start: (arm) => main('dev-main', withArm(args, arm), folder),
+    start: (arm) => main('dev-main', withArm(args, arm)),
     killDatabase: () => killPostgres(victim.pid),
     tally,
     say,
@@ -86,8 +89,10 @@ export async function layOutDev({ folder, tally, say }: LayOut): Promise<LaidOut
   };
 }
 
-function main(file: string, args: readonly string[], folder: string, name = file): LiveProcess {
-  return new LiveProcess(name, [join(HERE, `${file}.ts`), ...args], join(folder, `${name}.log`));
+/** Starts the mains of this folder, each with a log file named after it. */
+function starter(mains: string, folder: string) {
+  return (file: string, args: readonly string[], name = file) =>
+    new LiveProcess(name, [join(mains, `${file}.js`), ...args], join(folder, `${name}.log`));
 }
 
 function withArm(args: readonly string[], arm: Step | undefined): readonly string[] {
@@ -101,7 +106,7 @@ async function registerNamespaces(
   await mkdir(fleet, { recursive: true });
   const parts = { clock: systemClock, rng: systemRng, log: silentLog };
   const store = await FileFleetMap.open(fleet, parts);
-  const map = await CachedFleetMap.open({ store, log: silentLog });
+  const map = await CachedFleetMap.open({ store, log: silentLog, clock: systemClock });
   for (const [name, cell] of Object.entries(cells)) {
     const registration = {
       id: systemRng.uuid(),

@@ -102,7 +102,7 @@ describe('the last known map in a file', () => {
   });
 });
 
-const racer = join(import.meta.dirname, 'racer.ts');
+const racer = join(import.meta.dirname, 'testing', 'racer.ts');
 
 /** Puts a map in place of nothing, as an older process would have left it. */
 async function store(directory: string, map: FleetMap): Promise<FleetMap> {

@@ -42,8 +42,8 @@ export class RawClient {
       const chunks: Buffer[] = [];
       let headers: IncomingHttpHeaders = {};
       let trailers: IncomingHttpHeaders | undefined;
-      stream.on('response', (got) => (headers = got));
-      stream.on('trailers', (got) => (trailers = got));
+      stream.on('response', (got: IncomingHttpHeaders) => (headers = got));
+      stream.on('trailers', (got: IncomingHttpHeaders) => (trailers = got));
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
       stream.on('error', reject);
       stream.on('close', () =>
