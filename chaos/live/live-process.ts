@@ -30,11 +30,11 @@ export class LiveProcess {
   readonly #ready: Promise<Ready>;
   readonly #reached = new Map<Step, () => void>();
 
-  /** Starts a TypeScript file of this repository with arguments; output is appended to `logFile`. */
+  /** Starts a file, TypeScript or compiled, with arguments; output is appended to `logFile`. */
   constructor(name: string, command: readonly string[], logFile: string) {
     this.name = name;
     const log = openSync(logFile, 'a');
-    this.#child = spawn(process.execPath, ['--import', 'tsx', ...command], {
+    this.#child = spawn(process.execPath, [...loaderOf(command), ...command], {
       stdio: ['ignore', 'pipe', log, 'ipc'],
     });
     alive.add(this);
@@ -132,6 +132,10 @@ export function endAllNow(): void {
   for (const one of alive) {
     if (one.running) process.kill(one.pid, 'SIGKILL');
   }
+}
+
+function loaderOf([file = '']: readonly string[]): readonly string[] {
+  return file.endsWith('.ts') ? ['--import', 'tsx'] : [];
 }
 
 function parseReady(line: string): Ready | undefined {

@@ -19,7 +19,7 @@ import type { Victim } from './victim.ts';
 
 const EXAMPLE = new URL('../../examples/order-fulfilment/', import.meta.url).pathname;
 const PROGRESS_BYTES = 4_000;
-const LONGEST_PAUSE_MS = 3_000;
+const LONGEST_PAUSE_MS = 4_000;
 const LOOK_MS = 50;
 
 export type Topology = {

@@ -9,11 +9,12 @@
  *  1. Exit code 0 only if every kill that is owed happened, the ledger reconciled and the judge found nothing.
  *  2. Whatever happens, Ctrl-C included, every process that was started is ended by its pid.
  */
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../kernel/clock.ts';
+import { compileMains } from './compile.ts';
 import { endAll, endAllNow } from './live-process.ts';
 import { runPhase } from './phase.ts';
 import { planRounds, type PlanSize } from './rounds.ts';
@@ -58,13 +59,13 @@ const PHASES: readonly Phase[] = [
 ];
 
 /** Runs one phase; resolves with what is wrong. */
-async function torture(phase: Phase, root: string): Promise<readonly string[]> {
+async function torture(phase: Phase, root: string, mains: string): Promise<readonly string[]> {
   const folder = join(root, phase.name);
   await mkdir(folder, { recursive: true });
   const say = sayAs(phase.name);
   const tally = new Tally(owed(phase.size));
   say('starting the engine');
-  const { topologies, stop } = await phase.layOut({ folder, tally, say });
+  const { topologies, stop } = await phase.layOut({ mains, folder, tally, say });
   const share = topologies.length;
   const found = await Promise.all(
     topologies.map(async (topology, index) => {
@@ -115,11 +116,15 @@ function sayAs(name: string): (text: string) => void {
 
 async function run(): Promise<boolean> {
   const root = await mkdtemp(join(tmpdir(), 'atoll-torture-'));
+  // Started as root, PostgreSQL runs as another user, who has to reach its folder in here.
+  await chmod(root, 0o755);
   const began = systemClock.monotonicMs();
   const findings: string[] = [];
+  process.stdout.write('compiling\n');
+  const mains = await compileMains();
   for (const phase of PHASES) {
     if (values.only && values.only !== phase.name) continue;
-    findings.push(...(await torture(phase, root)));
+    findings.push(...(await torture(phase, root, mains)));
     if (findings.length > 0) break;
   }
   for (const finding of findings.slice(0, 20)) process.stdout.write(`  ${finding}\n`);

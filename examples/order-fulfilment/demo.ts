@@ -9,7 +9,7 @@
  *  1. Exit code 0 only if the ledger reconciles and the engine stopped cleanly.
  *  2. Whatever happens, Ctrl-C included, no process of its own is left behind.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -77,6 +77,8 @@ async function runOrders(
 
 async function demo(): Promise<boolean> {
   const folder = await mkdtemp(join(tmpdir(), 'atoll-demo-'));
+  // Started as root, the engine runs PostgreSQL as another user, who has to reach its folder in here.
+  await chmod(folder, 0o755);
   let engine: Engine | undefined;
   // While the engine starts.
   const bundle = bundleWorkflows();
