@@ -37,6 +37,7 @@ const step = fc.oneof(
   { weight: 8, arbitrary: hand.map((h) => `poll${h}`) },
   { weight: 8, arbitrary: fc.tuple(hand, commands).map(([h, c]) => `done${h} ${c}`.trim()) },
   { weight: 3, arbitrary: commands.map((c) => `sticky ${c}`.trim()) },
+  { weight: 3, arbitrary: commands.map((c) => `inline ${c}`.trim()) },
   { weight: 2, arbitrary: hand.map((h) => `failed${h}`) },
   { weight: 1, arbitrary: fc.constantFrom('beat', 'lost', 'crash', 'terminate') },
   { weight: 4, arbitrary: fc.constantFrom('signal s', 'signal s x', 'signal s y', 'signal s z') },
@@ -75,7 +76,8 @@ function can(script: Script, one: string): boolean {
     const offer = script.lab.work.find((work) => work.kind === 'workflow-task');
     return offer !== undefined && offer.notBefore <= script.lab.now;
   }
-  if (/^(done|failed|sticky|beat)/u.test(verb)) return script.holds(verb.endsWith('2') ? '2' : '');
+  if (/^(done|failed|sticky|beat|inline)/u.test(verb))
+    return script.holds(verb.endsWith('2') ? '2' : '');
   if (/^(take|finish|break|canceled|hb)$/u.test(verb)) return script.knows(name);
   return true;
 }

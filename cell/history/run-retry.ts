@@ -46,6 +46,7 @@ export function retryRun(draft: Draft, failure: Failure): RunRetry {
     originalExecutionRunId: runId,
     firstExecutionRunId: start.firstRunId,
     attempt: start.attempt + 1,
+    eagerExecutionAccepted: false,
     firstWorkflowTaskBackoff: toDuration(next.delayMs),
     memo: state.memo,
     searchAttributes: state.searchAttributes,

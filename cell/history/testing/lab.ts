@@ -31,6 +31,14 @@ import type { Work } from '../work.ts';
 
 export const IDS = { namespaceId: 'ns', workflowId: 'wf' };
 
+/** Frozen all through, so that a decision which writes into what it was given fails its test. */
+function frozen<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value;
+  if (value instanceof Map) for (const inner of value.values()) frozen(inner);
+  else if (!Object.isFrozen(value)) Object.values(Object.freeze(value)).forEach(frozen);
+  return value;
+}
+
 /** The transition as it comes back from the log: its events decoded from bytes. */
 function stored(transition: Transition): Transition {
   const changes = transition.changes.map((change) =>
@@ -125,7 +133,7 @@ export class Lab {
     list.push(transition);
     this.transitions.set(runId, list);
     this.#check(list, transition, state);
-    this.runs.set(runId, state);
+    this.runs.set(runId, frozen(state));
     for (const entry of transition.execution?.ledger ?? []) this.ledger.set(entry.requestId, entry);
     this.current = transition.execution?.current ?? this.current;
     this.runId = runId;

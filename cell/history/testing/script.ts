@@ -7,6 +7,7 @@
  *   done [commands]        it completes the task in its hand;  done2 the second hand's
  *   sticky [commands]      likewise, and asks for a sticky queue of 5 s
  *   beat                   it heartbeats: completes with a new task forced
+ *   inline [commands]      likewise, and takes the next task and its activities with the answer
  *   failed                 it fails the task in its hand
  *   signal NAME [ID] · cancel [ID] · terminate
  *   take A · finish A · break A · canceled A · hb A    a worker and the activity of id A
@@ -103,6 +104,8 @@ export class Script {
         return completeTask(lab, this.hand(hand), this.#commands(step));
       case 'sticky':
         return completeTask(lab, this.hand(), this.#commands(step), { sticky: STICKY });
+      case 'inline':
+        return this.#inline(this.#commands(step));
       case 'beat':
         return completeTask(lab, this.hand(), [], { forceNewTask: true });
       case 'failed':
@@ -224,6 +227,25 @@ export class Script {
       default:
         throw new Error(`no such command: ${text}`);
     }
+  }
+
+  /** Completes the task in hand, eager in everything; the next task is in hand then, if there is one. */
+  #inline(commands: readonly Command[]): Decision {
+    const poll = { requestId: `inline-${(this.#serial += 1)}`, identity: 'worker' };
+    const eager = commands.map((command) =>
+      command.kind === 'ScheduleActivityTask'
+        ? { ...command, attributes: { ...command.attributes, requestEagerExecution: true } }
+        : command,
+    );
+    const decision = completeTask(this.lab, this.hand(), eager, {
+      nextTask: poll,
+      eagerActivities: poll,
+    });
+    if (decision.kind === 'commit' && decision.reply.kind === 'workflow-task-completed') {
+      const { task } = decision.reply;
+      if (task) this.#hands.set('', { ...task, runId: this.lab.runId });
+    }
+    return decision;
   }
 
   /** Time goes on; clocks ring in the order of their due times, each exactly when it is due. */
