@@ -2,25 +2,12 @@ import { connect } from 'node:http2';
 import { gzipSync } from 'node:zlib';
 import { NativeConnection } from '@temporalio/worker';
 import { afterEach, describe, expect, it } from 'vitest';
-import { CachedFleetMap } from '../fleet/cached-map.ts';
-import { twoCells } from '../fleet/conformance/sample.ts';
-import { MemoryFleetMap } from '../fleet/memory/fleet-map.ts';
 import { activate } from '../fleet/table.ts';
 import { updateMap } from '../fleet/update.ts';
-import { systemClock } from '../kernel/clock.ts';
-import { silentLog } from '../kernel/log.ts';
-import { systemRng } from '../kernel/rng.ts';
 import { methodOf } from '../wire/services.ts';
 import { decodeStatusDetails } from '../wire/failures.ts';
-import { startRouter, type RunningRouter } from './router.ts';
-import {
-  echo,
-  refuse,
-  reply,
-  startFakeCell,
-  type FakeCell,
-  type SeenCall,
-} from './testing/fake-cell.ts';
+import { refuse, reply } from './testing/fake-cell.ts';
+import { cleanups, cleanUp, fleet, followed, router } from './testing/fleet.ts';
 import { RawClient, framed } from './testing/raw-client.ts';
 
 const SERVICE = '/temporal.api.workflowservice.v1.WorkflowService';
@@ -31,10 +18,7 @@ const HEADER = { 'temporal-namespace': 'orders' };
 const OK = { 'grpc-status': '0' };
 const MIB = 1024 * 1024;
 
-const cleanups: (() => Promise<unknown> | void)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
+afterEach(cleanUp);
 
 describe('a call through the router', () => {
   it('reaches the active cell byte for byte, with who it is for and without what the client forged', async () => {
@@ -382,60 +366,6 @@ describe('the router itself', () => {
 });
 
 const toWest = { namespaceId: 'id-of-orders', cell: 'west', epoch: 1 };
-
-type Answers = { east?: (call: SeenCall) => void; west?: (call: SeenCall) => void };
-
-/** A router before two cells; namespace `orders` is active in east. */
-async function fleet(
-  answers: Answers = {},
-  config: Parameters<typeof startRouter>[0]['config'] = {},
-) {
-  const east = await cell(answers.east);
-  const west = await cell(answers.west);
-  const map = twoCells('orders');
-  const cells = {
-    east: { region: 'e', shards: 4, address: east.address },
-    west: { region: 'w', shards: 4, address: west.address },
-  };
-  const store = new MemoryFleetMap({ ...map, cells });
-  const cached = await followed(store);
-  const running = await router(cached, 0, config);
-  const client = new RawClient(running);
-  cleanups.push(() => client.close());
-  return { client, east, west, store, router: running, map: cached };
-}
-
-async function cell(answer: (call: SeenCall) => void = echo): Promise<FakeCell> {
-  const started = await startFakeCell(answer);
-  let killed = false;
-  const kill = async () => {
-    if (!killed) await started.kill();
-    killed = true;
-  };
-  cleanups.push(kill);
-  return { ...started, kill };
-}
-
-async function followed(store: MemoryFleetMap): Promise<CachedFleetMap> {
-  const cached = await CachedFleetMap.open({ store, log: silentLog, clock: systemClock });
-  cleanups.push(() => cached.close());
-  return cached;
-}
-
-async function router(map: CachedFleetMap, port = 0, config = {}): Promise<RunningRouter> {
-  const running = await startRouter({
-    listen: { host: '127.0.0.1', port },
-    map,
-    log: silentLog,
-    clock: systemClock,
-    rng: systemRng,
-    config: { drainMs: 50, ...config },
-  });
-  let closing: Promise<void> | undefined;
-  const close = () => (closing ??= running.close());
-  cleanups.push(close);
-  return { ...running, close };
-}
 
 function startRequest(namespace: string): Buffer {
   return framed(methodOf(START).request.encode({ namespace, workflowId: 'w1', requestId: 'r1' }));

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../kernel/clock.ts';
@@ -102,7 +103,7 @@ describe('the last known map in a file', () => {
   });
 });
 
-const racer = join(import.meta.dirname, 'testing', 'racer.ts');
+const racer = fileURLToPath(new URL('./testing/racer.ts', import.meta.url));
 
 /** Puts a map in place of nothing, as an older process would have left it. */
 async function store(directory: string, map: FleetMap): Promise<FleetMap> {
