@@ -33,7 +33,10 @@ export type LayOut = {
 };
 
 /** What was laid out, and how it is taken away again. */
-export type LaidOut = { readonly topologies: readonly Topology[]; stop(): Promise<void> };
+export type LaidOut = {
+  readonly topologies: readonly Topology[];
+  readonly stop: () => Promise<void>;
+};
 
 /** A router, two cells and PostgreSQL, each a process of its own; a namespace is active in each cell. */
 export async function layOutCells({ mains, folder, tally, say }: LayOut): Promise<LaidOut> {

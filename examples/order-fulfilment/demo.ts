@@ -80,6 +80,7 @@ async function demo(): Promise<boolean> {
   // Started as root, the engine runs PostgreSQL as another user, who has to reach its folder in here.
   await chmod(folder, 0o755);
   let engine: Engine | undefined;
+  let keep = true;
   // While the engine starts.
   const bundle = bundleWorkflows();
   bundle.catch(() => {});
@@ -89,12 +90,14 @@ async function demo(): Promise<boolean> {
       engine = await startEngine(`${values.engine} --data ${join(folder, 'data')}`, stop.signal);
     }
     const reconciled = await runOrders(values.address ?? engine?.address ?? '', folder, bundle);
+    keep = !reconciled;
     const stopped = (await engine?.stop()) ?? 0;
     if (stopped !== 0) say(`the engine ended with code ${stopped}`);
     return reconciled && stopped === 0;
   } finally {
     await engine?.stop();
-    await rm(folder, { recursive: true, force: true });
+    if (keep && !stop.signal.aborted) say(`journals and data are kept in ${folder}`);
+    else await rm(folder, { recursive: true, force: true });
   }
 }
 
