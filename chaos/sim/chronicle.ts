@@ -1,0 +1,138 @@
+/**
+ * What really happened, read from the log's rows after the run: every run folded transition by transition, every request
+ * with the transition that took it, and what a promoted standby lost.
+ *
+ * Place: checkers hold the journal of clients and the histories of the API against it.
+ */
+import { applyTransition } from '../../cell/history/history.ts';
+import type { RunState } from '../../cell/history/state.ts';
+import type { Transition } from '../../cell/history/transition.ts';
+import { decodeRecord } from '../../cell/shard/record-codec.ts';
+import type { HistoryEvent } from '../../wire/events.ts';
+import { fromPayloads } from './order-process.ts';
+import type { SeenRow } from './watched-database.ts';
+
+/** A run's state after one transition, and when that was stored. */
+export type Moment = {
+  readonly number: number;
+  readonly atMs: number;
+  readonly lastEventId: number;
+};
+
+export type ChronicledRun = {
+  readonly workflowId: string;
+  readonly runId: string;
+  state: RunState;
+  readonly moments: Moment[];
+  /** Encoded events, as stored. */
+  readonly events: Uint8Array[];
+  closedMs: number | undefined;
+};
+
+export type Taken = { readonly runId: string; readonly number: number };
+
+export class Chronicle {
+  readonly runs = new Map<string, ChronicledRun>();
+  /** By request id: who took it first. */
+  readonly requests = new Map<string, Taken>();
+  /** Marks of requests and completions in records that a promoted standby lacked. */
+  readonly lostMarks = new Set<string>();
+  readonly lostRuns = new Set<string>();
+  /** P3 and P4 as far as the log shows them. */
+  readonly breaches: string[] = [];
+  transitions = 0;
+
+  constructor(shards: readonly ReadonlyMap<number, SeenRow>[], lost: readonly SeenRow[]) {
+    for (const rows of shards) {
+      for (const row of [...rows.values()].sort((a, b) => a.seq - b.seq)) this.#read(row);
+    }
+    for (const row of lost) this.#readLost(row);
+  }
+
+  #read(row: SeenRow): void {
+    for (const step of decodeRecord(row.record)) {
+      const { transition, events } = step;
+      this.transitions += 1;
+      const run = this.#runOf(transition, row);
+      if (!run) continue;
+      if (events.length > 0) run.events.push(events);
+      const historyBytes = run.state.historyBytes + events.length;
+      run.state = { ...run.state, historyBytes };
+      const lastEventId = run.state.nextEventId - 1;
+      run.moments.push({ number: transition.number, atMs: row.atMs, lastEventId });
+      if (run.state.closedAt !== undefined) run.closedMs ??= row.atMs;
+      for (const { requestId, runId } of transition.execution?.ledger ?? []) {
+        if (this.requests.has(requestId)) {
+          this.breaches.push(`P4: request ${requestId} was taken twice`);
+        }
+        this.requests.set(requestId, { runId, number: transition.number });
+      }
+    }
+  }
+
+  #runOf(transition: Transition, row: SeenRow): ChronicledRun | undefined {
+    const { workflowId, runId, number } = transition;
+    const known = this.runs.get(runId);
+    if ((known?.state.transition ?? 0) + 1 !== number) {
+      this.breaches.push(
+        `P4: run ${runId} of ${workflowId} has transition ${number} after ${known?.state.transition ?? 0}`,
+      );
+      return undefined;
+    }
+    const state = applyTransition(known?.state, transition);
+    if (known) {
+      known.state = state;
+      return known;
+    }
+    const open = [...this.runs.values()].find(
+      (other) => other.workflowId === workflowId && other.state.closedAt === undefined,
+    );
+    if (open) {
+      this.breaches.push(
+        `P3: run ${runId} of ${workflowId} started at seq ${row.seq} while run ${open.runId} was open`,
+      );
+    }
+    const run = { workflowId, runId, state, moments: [], events: [], closedMs: undefined };
+    this.runs.set(runId, run);
+    return run;
+  }
+
+  #readLost(row: SeenRow): void {
+    for (const { transition } of decodeRecord(row.record)) {
+      this.lostRuns.add(transition.runId);
+      for (const { requestId } of transition.execution?.ledger ?? []) this.lostMarks.add(requestId);
+      const activities = new Map<number, string>();
+      for (const change of transition.changes) {
+        if (!('eventId' in change)) continue;
+        for (const mark of marksOf(transition.runId, change, activities)) this.lostMarks.add(mark);
+      }
+    }
+  }
+}
+
+/** What an event is evidence of; a lost completion of an activity that was scheduled earlier excuses its whole run. */
+export function marksOf(
+  runId: string,
+  event: HistoryEvent,
+  activities: Map<number, string>,
+): readonly string[] {
+  switch (event.kind) {
+    case 'WorkflowExecutionSignaled':
+      return [`signal ${runId} ${String(fromPayloads(event.attributes.input))}`];
+    case 'WorkflowExecutionCancelRequested':
+      return [`cancel ${runId}`];
+    case 'WorkflowExecutionTerminated':
+      return [`terminate ${runId}`];
+    case 'WorkflowTaskCompleted':
+      return [`workflow-task ${runId} ${event.attributes.startedEventId}`];
+    case 'ActivityTaskScheduled':
+      activities.set(event.eventId, event.attributes.activityId ?? '');
+      return [];
+    case 'ActivityTaskCompleted': {
+      const id = activities.get(event.attributes.scheduledEventId ?? 0) ?? 'any';
+      return [`activity ${runId} ${id}`];
+    }
+    default:
+      return [];
+  }
+}

@@ -1,0 +1,145 @@
+/**
+ * Makes the faults that befall whole hosts and the store, at times drawn from the seed: crashes, takeovers, sleepers, clock
+ * jumps, bad weather, a promoted standby.
+ *
+ * Invariant: after `endMs` everything is healed: sleepers wake, the sky is clear, clocks stay where they are.
+ */
+import { sleep } from '../../kernel/clock.ts';
+import type { SeededRng } from '../../kernel/testing/seeded-rng.ts';
+import type { Cluster } from './cluster.ts';
+import type { CellWorld, Host } from './host.ts';
+
+const MOST_HOSTS = 4;
+const JUMP_MS = 60_000;
+
+type Act = 'crash' | 'takeover' | 'sleep' | 'slow' | 'failing' | 'jump' | 'promote' | 'disconnect';
+
+export class Director {
+  readonly #world: CellWorld;
+  readonly #cluster: Cluster;
+  readonly #rng: SeededRng;
+  readonly #endMs: number;
+  readonly #acts: readonly Act[];
+  readonly #onPromote: () => void;
+  #promotes: boolean;
+
+  constructor(options: {
+    readonly world: CellWorld;
+    readonly cluster: Cluster;
+    readonly rng: SeededRng;
+    readonly endMs: number;
+    readonly onPromote: () => void;
+  }) {
+    this.#world = options.world;
+    this.#cluster = options.cluster;
+    this.#rng = options.rng;
+    this.#endMs = options.endMs;
+    this.#onPromote = options.onPromote;
+    this.#promotes = this.#rng.chance(0.15);
+    const acts: Act[] = [
+      'crash',
+      'takeover',
+      'sleep',
+      'sleep',
+      'slow',
+      'failing',
+      'jump',
+      'disconnect',
+    ];
+    this.#acts = acts.filter(() => this.#rng.chance(0.75));
+  }
+
+  async run(): Promise<void> {
+    const { time, faults } = this.#world;
+    while (time.monotonicMs() < this.#endMs) {
+      await sleep(time, 500 + this.#rng.fraction() * 5_000);
+      if (time.monotonicMs() >= this.#endMs) break;
+      if (this.#promotes && this.#rng.chance(0.2)) this.#act('promote');
+      else if (this.#acts.length > 0) this.#act(this.#rng.pick(this.#acts));
+    }
+    faults.active = false;
+    faults.sky = 'clear';
+    for (const host of this.#cluster.hosts) host.gate.wake();
+    this.#world.trace.note('faults end');
+  }
+
+  #act(act: Act): void {
+    const host = this.#rng.pick(this.#cluster.hosts.length > 0 ? this.#cluster.hosts : [undefined]);
+    switch (act) {
+      case 'crash':
+        if (!host) return;
+        this.#world.faults.count('owner crash');
+        return this.#cluster.kill(host);
+      case 'takeover':
+        return this.#takeOver();
+      case 'sleep':
+        if (host?.gate.state === 'awake') void this.#sleepThrough(host);
+        return;
+      case 'slow':
+      case 'failing':
+        return this.#turnSky(act);
+      case 'jump':
+        return host ? this.#jump(host) : undefined;
+      case 'promote':
+        return this.#promote();
+      case 'disconnect':
+        return host?.store.breakConnection();
+    }
+  }
+
+  /** Another host is told to own shards whose owner is alive. */
+  #takeOver(): void {
+    if (this.#cluster.hosts.length >= MOST_HOSTS) return;
+    this.#world.faults.count('takeover');
+    const some = this.#cluster.allShards.filter(() => this.#rng.chance(0.6));
+    this.#cluster.start(some.length > 0 ? some : this.#cluster.allShards);
+  }
+
+  /** A host sleeps while others take over, write checkpoints and truncate; then it goes on as if nothing were. */
+  async #sleepThrough(host: Host): Promise<void> {
+    const { time, trace, faults } = this.#world;
+    trace.note(`${host.name} falls asleep`);
+    host.gate.sleep();
+    await sleep(time, 500 + this.#rng.fraction() * 12_000);
+    if (host.gate.state !== 'asleep') return;
+    if (this.#isOvertaken(host)) faults.count('zombie past checkpoint and truncation');
+    trace.note(`${host.name} wakes`);
+    host.gate.wake();
+  }
+
+  #isOvertaken(host: Host): boolean {
+    const heads = this.#world.database.dump().shards;
+    return [...host.shardHost.owners()].some(({ shard, current }) => {
+      const head = heads[shard];
+      return current && head && head.range > current.range && head.checkpoint > current.committed;
+    });
+  }
+
+  #turnSky(sky: 'slow' | 'failing'): void {
+    const { faults, time, trace } = this.#world;
+    if (faults.sky !== 'clear') return;
+    trace.note(`the store is ${sky}`);
+    faults.sky = sky;
+    time.after(300 + this.#rng.fraction() * 4_000, () => {
+      trace.note('the store is well');
+      faults.sky = 'clear';
+    });
+  }
+
+  #jump(host: Host): void {
+    const deltaMs = this.#rng.chance(0.5) ? JUMP_MS : -JUMP_MS;
+    this.#world.faults.count('clock jump');
+    this.#world.trace.note(`the wall clock of ${host.name} jumps by ${deltaMs} ms`);
+    host.gate.jumpWallBy(deltaMs);
+  }
+
+  #promote(): void {
+    const { faults, database, trace } = this.#world;
+    this.#promotes = false;
+    const statements = this.#rng.integer(1, 8);
+    faults.count('standby promoted without its tail');
+    database.promoteStandby(statements);
+    trace.note(`a standby is promoted without the last ${statements} statements`);
+    this.#onPromote();
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * What clients and workers saw, with virtual times: the only thing beside histories and the store's rows that a checker
+ * may judge by. Times of calls are those of the asker: when he asked and when he heard.
+ */
+export type WriteKind = 'start' | 'signal' | 'cancel' | 'terminate';
+
+/** An acknowledged write. */
+export type AckedWrite = {
+  readonly kind: WriteKind;
+  readonly workflowId: string;
+  readonly runId: string;
+  readonly requestId: string;
+  readonly ackedMs: number;
+};
+
+/** An acknowledged answer of a worker: to the workflow task that started with `eventId`, or to the activity of that id. */
+export type AckedCompletion = {
+  readonly kind: 'workflow-task' | 'activity';
+  readonly workflowId: string;
+  readonly runId: string;
+  readonly eventId: number;
+  readonly activityId: string;
+  readonly ackedMs: number;
+};
+
+type Span = { readonly begunMs: number; readonly endedMs: number };
+
+/** What a read showed. */
+export type SeenRun = Span & {
+  readonly by: 'describe' | 'history';
+  readonly workflowId: string;
+  readonly runId: string;
+  readonly events: number;
+  /** Only of a describe. */
+  readonly transitions?: number;
+  readonly closed: boolean;
+};
+
+/** An answered query: the signals that the worker had seen. */
+export type SeenSignals = Span & {
+  readonly workflowId: string;
+  readonly runId: string;
+  readonly signals: readonly string[];
+};
+
+/** Somebody was told that a run is not there, or is closed. */
+export type SeenNothing = Span & {
+  readonly by: string;
+  readonly workflowId: string;
+  readonly runId: string;
+  /** A read says that there is no run; a write also says so of a closed one. */
+  readonly isRead: boolean;
+};
+
+/** A task of an activity of one attempt in a worker's hand. */
+export type Delivery = { readonly runId: string; readonly activityId: string };
+
+export class Journal {
+  readonly writes: AckedWrite[] = [];
+  readonly completions: AckedCompletion[] = [];
+  readonly runs: SeenRun[] = [];
+  readonly queries: SeenSignals[] = [];
+  readonly nothing: SeenNothing[] = [];
+  readonly deliveries: Delivery[] = [];
+  /** Answers that no cell may give, such as an internal error. */
+  readonly breaches: string[] = [];
+}

@@ -1,0 +1,277 @@
+/**
+ * One seed: one world from its first host to the verdict of all checkers.
+ *
+ * Invariants
+ *  1. Everything is drawn from the seed; the same seed gives the same trace, to the byte.
+ *  2. Faults stop at a drawn time; from then on the world is healthy and must come to rest (P7).
+ */
+import type { Stop } from '../../cell/shard/shard-owner.ts';
+import { shardConfig, type ShardConfig } from '../../cell/shard/config.ts';
+import { MemoryVisibility } from '../../cell/visibility/memory/memory-visibility.ts';
+import { SeededRng } from '../../kernel/testing/seeded-rng.ts';
+import { fromWireEvent, type WireEvent } from '../../wire/event-codec.ts';
+import { callUntilAnswered, type Callers } from './callers.ts';
+import { checkDurability } from './checkers/durability.ts';
+import { checkEnds } from './checkers/ends.ts';
+import { checkOnce } from './checkers/once.ts';
+import { checkReads } from './checkers/reads.ts';
+import { checkViews } from './checkers/views.ts';
+import { Chronicle } from './chronicle.ts';
+import { Client, type Order } from './client.ts';
+import { Cluster } from './cluster.ts';
+import { Director } from './director.ts';
+import { readHistory, type Evidence, type ReadHistory } from './evidence.ts';
+import { drawWeather, Faults } from './faults.ts';
+import { NAMESPACE, type CellWorld } from './host.ts';
+import { Journal } from './journal.ts';
+import { Ledger } from './ledger.ts';
+import { Network } from './network.ts';
+import type { Fate } from './order-process.ts';
+import { CHECKS, FAULTS, Tally, type Check, type Fault } from './tally.ts';
+import { Trace } from './trace.ts';
+import { WatchedDatabase } from './watched-database.ts';
+import { Workers } from './worker.ts';
+import { WorldTime } from './world-time.ts';
+
+export type SeedResult = {
+  readonly seed: number;
+  /** Broken promises, the first one first. */
+  readonly breaches: readonly string[];
+  /** The last lines of the trace that concern the first breach. */
+  readonly excerpt: readonly string[];
+  readonly traceHash: string;
+  readonly faults: Tally<Fault>;
+  readonly checks: Tally<Check>;
+  readonly events: number;
+};
+
+const QUIET_MS = 900_000;
+const MAX_EVENTS = 400_000;
+const EXCERPT_LINES = 40;
+
+export class World {
+  readonly #seed: number;
+  readonly #rng: SeededRng;
+  readonly #time = new WorldTime();
+  readonly #trace: Trace;
+  readonly #faultTally = new Tally(FAULTS);
+  readonly #checkTally = new Tally(CHECKS);
+  readonly #journal = new Journal();
+  readonly #ledger = new Ledger();
+  readonly #database: WatchedDatabase;
+  readonly #cell: CellWorld;
+  readonly #cluster: Cluster;
+  readonly #callers: Callers;
+  readonly #workers: Workers;
+  readonly #director: Director;
+  readonly #orders: readonly Order[];
+  readonly #endMs: number;
+  #promoted = false;
+
+  constructor(seed: number, tell?: (line: string) => void) {
+    this.#seed = seed;
+    this.#rng = new SeededRng(seed);
+    const rng = this.#rng;
+    this.#trace = new Trace(this.#time, tell);
+    const faults = new Faults({
+      rng: rng.fork('faults'),
+      weather: drawWeather(rng.fork('weather')),
+      tally: this.#faultTally,
+      trace: this.#trace,
+    });
+    const shardCount = rng.integer(1, 3);
+    this.#endMs = rng.integer(15_000, 35_000);
+    const time = this.#time;
+    const isolation = rng.chance(0.3) ? 'repeatable read' : 'read committed';
+    this.#database = new WatchedDatabase({ clock: time, shardCount, isolation });
+    this.#cell = {
+      time,
+      database: this.#database,
+      visibility: new MemoryVisibility(),
+      faults,
+      trace: this.#trace,
+      shardCount,
+      config: drawConfig(rng.fork('config')),
+    };
+    this.#cluster = new Cluster({
+      world: this.#cell,
+      rng: rng.fork('cluster'),
+      onStart: (host) => this.#workers.serve(host),
+      onStop: (host, shard, stop) => this.#stopped(host.name, shard, stop),
+    });
+    this.#orders = drawOrders(rng.fork('orders'), this.#endMs);
+    this.#callers = {
+      time,
+      rng: rng.fork('callers'),
+      network: new Network(time, faults),
+      cluster: this.#cluster,
+      shardCount,
+      faults,
+      journal: this.#journal,
+      trace: this.#trace,
+    };
+    const fates = new Map(this.#orders.map((order) => [order.workflowId, order.fate]));
+    this.#workers = new Workers({
+      callers: this.#callers,
+      rng: rng.fork('workers'),
+      ledger: this.#ledger,
+      sticky: rng.chance(0.6),
+      fateOf: (workflowId) => fates.get(workflowId) ?? 'ships',
+    });
+    this.#director = new Director({
+      world: this.#cell,
+      cluster: this.#cluster,
+      rng: rng.fork('director'),
+      endMs: this.#endMs,
+      onPromote: () => {
+        this.#promoted = true;
+        this.#workers.forget();
+      },
+    });
+  }
+
+  /** Runs the world to its end and judges it. A rejection that nobody handled would end a real process: it counts. */
+  async run(): Promise<SeedResult> {
+    const blame = (error: unknown) => {
+      const why = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      this.#journal.breaches.push(`a rejection was not handled: ${why}`);
+    };
+    process.on('unhandledRejection', blame);
+    try {
+      return await this.#run();
+    } finally {
+      process.off('unhandledRejection', blame);
+    }
+  }
+
+  async #run(): Promise<SeedResult> {
+    this.#cluster.open();
+    void this.#director.run();
+    let clients = this.#orders.length;
+    for (const order of this.#orders) {
+      const client = new Client(this.#callers, this.#rng.fork(order.workflowId), order);
+      void client.run().then(() => (clients -= 1));
+    }
+    const bounds = { untilMs: this.#endMs + QUIET_MS, maxEvents: MAX_EVENTS };
+    const isHealed = () => !this.#cell.faults.active;
+    const rested = await this.#time.run(() => clients === 0 && isHealed(), bounds);
+    if (!rested)
+      this.#journal.breaches.push(`P7: ${clients} clients still wait, and nothing comes`);
+    const evidence = await this.#gather();
+    await this.#close();
+    const breaches = this.#judge(evidence);
+    return {
+      seed: this.#seed,
+      breaches,
+      excerpt: this.#excerpt(breaches[0]),
+      traceHash: this.#trace.digest(),
+      faults: this.#faultTally,
+      checks: this.#checkTally,
+      events: this.#time.events,
+    };
+  }
+
+  /** Reads every history through the API. */
+  async #gather(): Promise<Evidence> {
+    const { effective, lost } = this.#database;
+    const chronicle = new Chronicle(effective, lost);
+    const histories = new Map<string, ReadHistory>();
+    const reads = [...chronicle.runs.values()].map(async (run) => {
+      const { workflowId, runId } = run;
+      const request = { namespace: NAMESPACE, execution: { workflowId, runId } };
+      const rpc = { name: 'GetWorkflowExecutionHistory', request } as const;
+      const outcome = await callUntilAnswered(this.#callers, workflowId, rpc, { tries: 20 });
+      if (outcome.kind !== 'answered') return;
+      const events = (outcome.response.history?.events ?? []).flatMap((event) => {
+        const known = fromWireEvent(event as WireEvent);
+        return known ? [known] : [];
+      });
+      histories.set(runId, readHistory(run, events));
+    });
+    await this.#wait(Promise.all(reads));
+    const journal = this.#journal;
+    return { journal, chronicle, histories, orders: this.#orders, ledger: this.#ledger.calls };
+  }
+
+  /** A clean stop writes every view. */
+  async #close(): Promise<void> {
+    await this.#wait(Promise.all(this.#cluster.hosts.map(({ shardHost }) => shardHost.close())));
+  }
+
+  async #wait(what: Promise<unknown>): Promise<void> {
+    let over = false;
+    void what.then(() => (over = true));
+    const untilMs = this.#time.monotonicMs() + QUIET_MS;
+    await this.#time.run(() => over, { untilMs, maxEvents: 2 * MAX_EVENTS });
+  }
+
+  #judge(evidence: Evidence): readonly string[] {
+    const tally = this.#checkTally;
+    tally.add('P2 log rows', this.#database.rowsSeen);
+    tally.add('P2 takeovers', this.#database.takeoversSeen);
+    const runs = this.#database.dump().runs;
+    return [
+      ...this.#database.breaches,
+      ...checkOnce(evidence, tally),
+      ...checkDurability(evidence, tally),
+      ...checkReads(evidence, tally),
+      ...this.#journal.breaches,
+      ...checkEnds(evidence, tally),
+      ...checkViews(evidence, runs, tally),
+    ];
+  }
+
+  #stopped(host: string, shard: number, stop: Stop): void {
+    this.#trace.note(`${host} stops shard ${shard}: ${stop.kind}`);
+    if (stop.kind === 'lost') return;
+    if (stop.kind === 'hole' && this.#promoted) return this.#checkTally.add('holes stopped');
+    const cause = 'cause' in stop && stop.cause instanceof Error ? `: ${stop.cause.message}` : '';
+    this.#journal.breaches.push(`${host} stopped shard ${shard} as ${stop.kind}${cause}`);
+  }
+
+  #excerpt(breach: string | undefined): readonly string[] {
+    if (breach === undefined) return [];
+    const words = breach.match(/order-\d+|shard \d+/g) ?? [];
+    const everywhere = [
+      'falls asleep',
+      'wakes',
+      'killed',
+      'starts with',
+      'promoted',
+      'stops shard',
+    ];
+    return this.#trace.about([...words, ...everywhere], EXCERPT_LINES);
+  }
+}
+
+function drawConfig(rng: SeededRng): ShardConfig {
+  const hasty = rng.chance(0.5);
+  return shardConfig({
+    checkpointIntervalMs: rng.integer(100, 1_500),
+    cachedRunLimit: rng.chance(0.5) ? rng.integer(1, 4) : 1_000,
+    recentHistoryBytes: rng.chance(0.5) ? 1 : 64 * 1024,
+    tailRecordLimit: rng.chance(0.3) ? rng.integer(5, 40) : 2_000,
+    scanAgainMs: rng.chance(0.3) ? 5_000 : 600_000,
+    timerWindow: rng.chance(0.3) ? rng.integer(2, 10) : 20_000,
+    ...(hasty
+      ? { appendDeadlineMs: 1_000, appendGiveUpMs: 3_000, statementDeadlineMs: 1_500 }
+      : {}),
+  });
+}
+
+function drawOrders(rng: SeededRng, endMs: number): readonly Order[] {
+  const fates: readonly Fate[] = ['ships', 'ships', 'never-ships', 'declined', 'no-stock'];
+  return Array.from({ length: rng.integer(4, 8) }, (_, index): Order => {
+    const fate = rng.pick(fates);
+    return {
+      workflowId: `order-${index + 1}`,
+      fate,
+      beginsMs: rng.fraction() * endMs * 0.7,
+      shipWithinMs: rng.integer(3_000, 15_000),
+      ships: fate === 'ships',
+      notes: rng.integer(0, 3),
+      ending: rng.chance(0.75) ? 'none' : rng.pick(['cancel', 'terminate']),
+      startsAgain: rng.chance(0.25),
+    };
+  });
+}
