@@ -14,6 +14,8 @@ export type FrontendConfig = {
   readonly queryMs: number;
   /** History bytes in one page or poll response; a single larger event goes alone. Below 4 MB, gRPC's usual limit. */
   readonly historyPageBytes: number;
+  /** Hand out a task with the answer before it, to callers that ask for that: eager starts, next tasks (D7). */
+  readonly startsInline: boolean;
   /** Executions in one page of a list. */
   readonly maxListPageSize: number;
 };
@@ -26,5 +28,6 @@ export const defaultFrontendConfig: FrontendConfig = {
   callMs: 10_000,
   queryMs: 20_000,
   historyPageBytes: 2 * 1024 * 1024,
+  startsInline: true,
   maxListPageSize: 1_000,
 };

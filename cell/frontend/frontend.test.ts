@@ -121,6 +121,7 @@ describe('what a cell says of itself', () => {
       activityFailureIncludeHeartbeat: true,
       encodedFailureAttributes: true,
       sdkMetadata: true,
+      eagerWorkflowStart: true,
       countGroupByExecutionStatus: true,
     });
   });

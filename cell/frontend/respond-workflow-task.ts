@@ -10,13 +10,20 @@ import { fromWireCommand } from '../../wire/command-codec.ts';
 import { WorkflowTaskFailedCause } from '../../wire/enums.ts';
 import type { Command } from '../../wire/events.ts';
 import type { Request } from '../../wire/services.ts';
+import { invalidArgument } from '../../wire/failures.ts';
+import { completedWithTaskResponse } from '../../wire/poll-response.ts';
+import type { AtollError } from '../../kernel/errors.ts';
+import type { Reply } from '../history/decision.ts';
 import type { RunInput, WorkflowTaskClaim } from '../history/input.ts';
-import type { FrontendParts, Handlers } from './call.ts';
+import type { RunRef } from '../shard/engine.ts';
+import { activityTaskResponse } from './activity-task-response.ts';
+import type { AdmittedCall, FrontendParts, Handlers } from './call.ts';
 import { toAnswer } from './query-workflow.ts';
 import { workflowTaskOf } from './tokens.ts';
 import { optionalId } from './validate/ids.ts';
 import { nonNegativeMs, refuseUnsupported } from './validate/options.ts';
 import { checkSizes, isTooLarge } from './validate/payloads.ts';
+import { inlineWorkflowTask } from './workflow-task-response.ts';
 
 type CompletedRequest = Request<'RespondWorkflowTaskCompleted'>;
 
@@ -27,13 +34,14 @@ export function respondWorkflowTaskHandlers(parts: FrontendParts): Handlers {
   return {
     async RespondWorkflowTaskCompleted(request, call) {
       const { run, claim } = workflowTaskOf(parts, request.taskToken, call);
-      const input = completion(request, claim);
+      const input = completion(parts, request, claim);
       const { reply } = await parts.engine.execute(run, input, call);
-      if (reply.kind === 'obsolete' || input.kind === 'fail-workflow-task') return {};
+      if (reply.kind === 'workflow-task-rejected') throw rejected(reply);
+      if (reply.kind !== 'workflow-task-completed') return {};
       for (const [queryId, result] of Object.entries(request.queryResults ?? {})) {
         parts.engine.answerQuery(run, queryId, toAnswer(result ?? {}));
       }
-      return {};
+      return completed(parts, { run, reply, isSticky: stickyOf(request) !== undefined }, call);
     },
 
     async RespondWorkflowTaskFailed(request, call) {
@@ -53,7 +61,38 @@ export function respondWorkflowTaskHandlers(parts: FrontendParts): Handlers {
   };
 }
 
-function completion(request: CompletedRequest, claim: WorkflowTaskClaim): RunInput {
+type Completed = {
+  readonly run: RunRef;
+  readonly reply: Extract<Reply, { readonly kind: 'workflow-task-completed' }>;
+  readonly isSticky: boolean;
+};
+
+/** With what the same worker goes on with: the next workflow task, activities that it took upon itself. */
+async function completed(
+  parts: FrontendParts,
+  { run, reply, isSticky }: Completed,
+  call: AdmittedCall,
+) {
+  const activityTasks = (reply.activities ?? []).map((started) =>
+    activityTaskResponse(parts, { run, reply: started }, call),
+  );
+  const task = await inlineWorkflowTask(parts, { run, reply: reply.task, isSticky }, call);
+  return task === undefined
+    ? { activityTasks }
+    : completedWithTaskResponse({ activityTasks }, task);
+}
+
+/** SDKs know an unhandled command by this very text: its worker only has to poll again (BEHAVIOURS 3). */
+function rejected(reply: Extract<Reply, { readonly kind: 'workflow-task-rejected' }>): AtollError {
+  const isUnhandled = reply.cause === WorkflowTaskFailedCause.UnhandledCommand;
+  return invalidArgument(isUnhandled ? 'UnhandledCommand' : reply.message);
+}
+
+function completion(
+  parts: Pick<FrontendParts, 'rng' | 'config'>,
+  request: CompletedRequest,
+  claim: WorkflowTaskClaim,
+): RunInput {
   refuseUnsupported('RespondWorkflowTaskCompleted', {
     messages: request.messages,
     intermediatePage: request.intermediatePage,
@@ -65,6 +104,10 @@ function completion(request: CompletedRequest, claim: WorkflowTaskClaim): RunInp
   if (oversized !== undefined) {
     return { ...tooLargeFailure(oversized, claim), identity, binaryChecksum };
   }
+  const inline = () => ({ requestId: parts.rng.uuid(), identity });
+  const { startsInline } = parts.config;
+  const isEager = (command: Command) =>
+    command.kind === 'ScheduleActivityTask' && command.attributes.requestEagerExecution === true;
   return {
     kind: 'complete-workflow-task',
     claim,
@@ -72,6 +115,8 @@ function completion(request: CompletedRequest, claim: WorkflowTaskClaim): RunInp
     commands,
     sticky: stickyOf(request),
     forceNewTask: request.forceCreateNewWorkflowTask ?? false,
+    nextTask: startsInline && request.returnNewWorkflowTask ? inline() : undefined,
+    eagerActivities: startsInline && commands.some(isEager) ? inline() : undefined,
     sdkMetadata: request.sdkMetadata,
     meteringMetadata: request.meteringMetadata,
     workerVersion: request.workerVersionStamp,

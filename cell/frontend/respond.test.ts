@@ -2,6 +2,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { AtollError } from '../../kernel/errors.ts';
 import type { RpcName } from '../../wire/services.ts';
 import { ACTIVITY_TASK_TOKEN, sealToken, WORKFLOW_TASK_TOKEN } from '../../wire/task-token.ts';
+import type { ActivityStartedReply, WorkflowTaskStartedReply } from '../history/decision.ts';
+import { defaultFrontendConfig } from './config.ts';
 import { FrontendLab, NS, RUN, runState } from './testing/frontend-lab.ts';
 
 let lab: FrontendLab;
@@ -96,6 +98,135 @@ it('a failed workflow task brings its cause and failure', async () => {
     cause: 24,
     failure,
     identity: 'me',
+  });
+});
+
+describe('what comes with the answer to a workflow task', () => {
+  const start = {
+    scheduledEventId: 9,
+    startedEventId: 10,
+    attempt: 1,
+    startedAt: 5_000,
+    requestId: 'p',
+    identity: 'me',
+    historyBytes: 1,
+    suggestContinueAsNew: false,
+    epoch: 7,
+  };
+  const nextTask: WorkflowTaskStartedReply = {
+    kind: 'workflow-task-started',
+    start,
+    scheduledAt: 4_000,
+    workflowType: 'order',
+    taskQueue: 'orders',
+    previousStartedEventId: 6,
+    lastStoredEventId: 9,
+    virtualEvents: [],
+  };
+  const scheduled = { activityId: 'a1', activityType: { name: 'charge' } };
+  const activity: ActivityStartedReply = {
+    kind: 'activity-started',
+    activity: {
+      scheduledEventId: 8,
+      scheduled,
+      firstScheduledAt: 1_000,
+      attempt: 1,
+      scheduledAt: 1_000,
+      cancelRequestedEventId: 0,
+    },
+    scheduled,
+    startedAt: 3_000,
+    workflowType: 'order',
+  };
+  const eager = {
+    commandType: 1 as const,
+    scheduleActivityTaskCommandAttributes: { ...scheduled, requestEagerExecution: true },
+  };
+  const stickyAttributes = { workerTaskQueue: { name: 'sticky-1' } };
+
+  function answerWith(more: object): void {
+    const reply = {
+      kind: 'workflow-task-completed',
+      closed: false,
+      newTask: true,
+      ...more,
+    } as const;
+    lab.engine.reply = () => Promise.resolve(reply);
+  }
+
+  it('is asked for only where the worker asks', async () => {
+    const requests = [{}, { returnNewWorkflowTask: true }, { commands: [eager] }];
+    for (const request of requests) {
+      await lab.call('RespondWorkflowTaskCompleted', { taskToken: workflowTask, ...request });
+    }
+    const asked = lab.engine.asked.map(({ input }) =>
+      input.kind === 'complete-workflow-task'
+        ? [input.nextTask !== undefined, input.eagerActivities !== undefined]
+        : [],
+    );
+    expect(asked).toEqual([
+      [false, false],
+      [true, false],
+      [false, true],
+    ]);
+  });
+
+  it('is the next task, with the events since the last for a sticky worker', async () => {
+    lab.engine.show(runState({ nextEventId: 10 }));
+    answerWith({ task: nextTask });
+    const request = { taskToken: workflowTask, returnNewWorkflowTask: true };
+    const sticky = await lab.call('RespondWorkflowTaskCompleted', { ...request, stickyAttributes });
+    expect(sticky).toMatchObject({
+      workflowTask: {
+        startedEventId: 10,
+        previousStartedEventId: 6,
+        history: { events: [{ eventId: 7 }, { eventId: 8 }, { eventId: 9 }] },
+      },
+    });
+    const whole = await lab.call('RespondWorkflowTaskCompleted', request);
+    expect(whole['workflowTask']).toMatchObject({ history: { events: { length: 9 } } });
+  });
+
+  it('is every activity that the worker took upon itself, with its token', async () => {
+    answerWith({ activities: [activity] });
+    const request = { taskToken: workflowTask, commands: [eager] };
+    const answer = await lab.call('RespondWorkflowTaskCompleted', request);
+    const tasks = answer['activityTasks'] as { taskToken: Uint8Array }[];
+    expect(tasks).toMatchObject([{ activityId: 'a1', workflowExecution: { runId: RUN } }]);
+    await lab.call('RespondActivityTaskCompleted', { taskToken: tasks[0]?.taskToken });
+    expect(lab.engine.asked.at(-1)?.input).toMatchObject({ claim: { scheduledEventId: 8 } });
+  });
+
+  it('stays away, but not the answer, when its history cannot be read', async () => {
+    answerWith({ task: nextTask });
+    const request = { taskToken: workflowTask, returnNewWorkflowTask: true };
+    const answer = await lab.call('RespondWorkflowTaskCompleted', request);
+    expect(answer['workflowTask']).toBeUndefined();
+    expect(lab.warnings).toHaveLength(1);
+  });
+
+  it('is asked for by nobody where the cell is told not to', async () => {
+    lab = new FrontendLab({ config: { ...defaultFrontendConfig, startsInline: false } });
+    const request = { taskToken: workflowTask, returnNewWorkflowTask: true, commands: [eager] };
+    await lab.call('RespondWorkflowTaskCompleted', request);
+    expect(lab.engine.asked[0]?.input).toMatchObject({
+      nextTask: undefined,
+      eagerActivities: undefined,
+    });
+  });
+
+  it('is an error that SDKs know where events came that the worker had not seen', async () => {
+    const message = 'UnhandledCommand: 2 new events came';
+    lab.engine.reply = () => Promise.resolve({ kind: 'workflow-task-rejected', cause: 1, message });
+    const error = await lab.fail('RespondWorkflowTaskCompleted', { taskToken: workflowTask });
+    expect([error.code, error.message]).toEqual(['invalid-argument', 'UnhandledCommand']);
+  });
+
+  it('is the reason where a command was bad', async () => {
+    const message = 'StartTimer has no timer id';
+    lab.engine.reply = () => Promise.resolve({ kind: 'workflow-task-rejected', cause: 4, message });
+    const error = await lab.fail('RespondWorkflowTaskCompleted', { taskToken: workflowTask });
+    expect([error.code, error.message]).toEqual(['invalid-argument', message]);
   });
 });
 

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AtollError } from '../../kernel/errors.ts';
-import { FrontendLab, NS, RUN } from './testing/frontend-lab.ts';
+import type { WorkflowTaskStartedReply } from '../history/decision.ts';
+import { FrontendLab, NS, RUN, runState } from './testing/frontend-lab.ts';
 
 let lab: FrontendLab;
 
@@ -85,6 +86,44 @@ describe('a start', () => {
     });
     lab.engine.reply = () => Promise.reject(refusal);
     expect(await lab.fail('StartWorkflowExecution', least)).toBe(refusal);
+  });
+
+  it('hands out its first task to a caller that asks for it', async () => {
+    const task: WorkflowTaskStartedReply = {
+      kind: 'workflow-task-started',
+      start: {
+        scheduledEventId: 2,
+        startedEventId: 3,
+        attempt: 1,
+        startedAt: 5_000,
+        requestId: 'p',
+        identity: 'me',
+        historyBytes: 1,
+        suggestContinueAsNew: false,
+        epoch: 7,
+      },
+      scheduledAt: 4_000,
+      workflowType: 'order',
+      taskQueue: 'orders',
+      previousStartedEventId: 0,
+      lastStoredEventId: 2,
+      virtualEvents: [],
+    };
+    lab.engine.show(runState({ nextEventId: 3 }));
+    lab.engine.reply = () =>
+      Promise.resolve({ kind: 'started', runId: RUN, fresh: true, status: 1, task });
+    const request = { ...least, identity: 'me', requestEagerExecution: true };
+    expect(await lab.call('StartWorkflowExecution', request)).toMatchObject({
+      runId: RUN,
+      started: true,
+      eagerWorkflowTask: {
+        startedEventId: 3,
+        history: { events: [{ eventId: 1 }, { eventId: 2 }] },
+      },
+    });
+    expect(lab.engine.asked[0]?.input).toMatchObject({ eagerTask: { identity: 'me' } });
+    await lab.call('StartWorkflowExecution', least);
+    expect(lab.engine.asked[1]?.input).toMatchObject({ eagerTask: undefined });
   });
 
   it('logs a payload above 256 KB and takes it', async () => {

@@ -4,12 +4,15 @@ import type { Request } from '../../wire/services.ts';
 import {
   WorkflowIdConflictPolicy as Conflict,
   WorkflowIdReusePolicy as Reuse,
+  type WorkflowExecutionStatus,
 } from '../../wire/enums.ts';
+import { startWithTaskResponse } from '../../wire/poll-response.ts';
 import type { StartInput } from '../history/input.ts';
 import type { FrontendParts, Handlers } from './call.ts';
 import { badRequest, optionalId, requiredId } from './validate/ids.ts';
 import { checkRetryPolicy, nonNegativeMs, refuseUnsupported } from './validate/options.ts';
 import { checkSizes } from './validate/payloads.ts';
+import { inlineWorkflowTask } from './workflow-task-response.ts';
 
 type StartRequest = Request<'StartWorkflowExecution'>;
 type SignalWithStartRequest = Request<'SignalWithStartWorkflowExecution'>;
@@ -28,13 +31,22 @@ export function startWorkflowHandlers(parts: FrontendParts): Handlers {
         lastCompletionResult: request.lastCompletionResult,
       });
       const input = startInput(parts, { rpc, request, defaultConflict: Conflict.Fail });
-      const reply = await parts.engine.start(
-        { namespaceId: call.namespaceId, workflowId },
-        input,
+      const { namespaceId } = call;
+      const isEager = parts.config.startsInline && request.requestEagerExecution === true;
+      const { identity } = input;
+      const eagerTask = isEager ? { requestId: parts.rng.uuid(), identity } : undefined;
+      const target = { namespaceId, workflowId };
+      const reply = await parts.engine.start(target, { ...input, eagerTask }, call);
+      invariant(reply.kind === 'started', `a start was answered by ${reply.kind}`);
+      const { runId, fresh: started, status } = reply;
+      const run = { namespaceId, workflowId, runId };
+      const task = await inlineWorkflowTask(
+        parts,
+        { run, reply: reply.task, isSticky: false },
         call,
       );
-      invariant(reply.kind === 'started', `a start was answered by ${reply.kind}`);
-      return { runId: reply.runId, started: reply.fresh, status: reply.status };
+      const fields = { runId, started, status: status as WorkflowExecutionStatus };
+      return task === undefined ? fields : startWithTaskResponse(fields, task);
     },
 
     async SignalWithStartWorkflowExecution(request, call) {

@@ -12,6 +12,7 @@ export function systemInfo(serverVersion: string): Response<'GetSystemInfo'> {
       activityFailureIncludeHeartbeat: true,
       encodedFailureAttributes: true,
       sdkMetadata: true,
+      eagerWorkflowStart: true,
       countGroupByExecutionStatus: true,
     },
   };
