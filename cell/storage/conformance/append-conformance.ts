@@ -128,6 +128,26 @@ export function appendConformance(harness: () => StorageHarness): void {
     await other.rollback();
   });
 
+  test('of many rows that are sent alone at once, only that with the blocked key waits', async () => {
+    const store = await harness().connect();
+    const other = await harness().hold(logRow([2, 1, 9]));
+    const session = await sessionOf(store);
+    const deadline = new AbortController();
+    const blocked = store.log.append([logRow([2, 1, 1])], session, deadline.signal);
+    const rows = Array.from({ length: 40 }, (_, index) =>
+      logRow([(index % 4) * 2 + 1, index + 1, 1]),
+    );
+    const healthy = [...rows, logRow([0, 1, 1]), logRow([4, 1, 1]), logRow([6, 1, 1])];
+    const outcomes = await Promise.all(
+      healthy.map((row) => store.log.append([row], session, never)),
+    );
+    expect(new Set(outcomes.flat().map(({ kind }) => kind))).toEqual(new Set(['committed']));
+    await harness().untilBlocked();
+    deadline.abort();
+    expect(await blocked).toMatchObject([{ kind: 'unknown' }]);
+    await other.rollback();
+  });
+
   test('rows of 1 MB and one larger than that are committed in one append and come back whole', async () => {
     const store = await harness().connect();
     const sizes = [MEGABYTE, 10, 3 * MEGABYTE, MEGABYTE - 10];

@@ -26,7 +26,13 @@ import type { MemoryDatabase } from './memory-database.ts';
 import { MemoryViews } from './memory-views.ts';
 import { send, serializationFailure, statementTimeout, type Sending } from './statement.ts';
 import { noFaults, type StoreFaults, type StoreStatement } from './store-faults.ts';
-import { applyCheckpoint, headOf, type Changes, type ShardTables } from './tables.ts';
+import {
+  applyCheckpoint,
+  headOf,
+  type Changes,
+  type ShardTables,
+  type StoredRow,
+} from './tables.ts';
 
 const KEPT_TAKEOVERS = 64;
 const KEPT_TAKEOVER_MS = 30 * 24 * 3_600_000;
@@ -130,7 +136,7 @@ export class MemoryStore implements ShardLog {
         const rows = [...tables.log.values()]
           .filter(({ seq }) => seq > checkpoint)
           .sort((a, b) => a.seq - b.seq)
-          .map(({ storedAt: _, ...row }): LogRow => row);
+          .map(asAppended);
         return { range, checkpoint, rows };
       },
       signal,
@@ -256,6 +262,11 @@ export class MemoryStore implements ShardLog {
       if (!takeover || (seq < oldestKept && storedAt < youngest)) changes.delete(tables.log, seq);
     }
   }
+}
+
+/** The row without what the database noted of it. */
+function asAppended({ shard, seq, range, nonce, takeover, record }: StoredRow): LogRow {
+  return { shard, seq, range, nonce, takeover, record };
 }
 
 function shardOf({ shard }: { readonly shard: ShardId }): ShardId {

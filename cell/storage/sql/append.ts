@@ -8,7 +8,7 @@
  */
 import type { AppendOutcome, LogRow, RangeId } from '../shard-log.ts';
 import { boolArray, byteaArray, int4Array, int8Array, uuidArray } from './binary-array.ts';
-import type { SqlConnection } from './connection.ts';
+import type { Runner } from './ownership.ts';
 
 const MAX_STATEMENT_BYTES = 1 << 20;
 
@@ -27,7 +27,7 @@ type Found = { readonly shard_id: number; readonly range_id: RangeId; readonly n
 
 /** Appends at most one row a shard; the outcomes are in the order of `rows`. Never rejects. */
 export async function appendRows(
-  connection: () => Promise<SqlConnection>,
+  runner: Runner,
   rows: readonly LogRow[],
   signal: AbortSignal,
 ): Promise<readonly AppendOutcome[]> {
@@ -35,7 +35,7 @@ export async function appendRows(
   const ordered = rows.toSorted((a, b) => a.shard - b.shard);
   for (const chunk of chunks(ordered)) {
     try {
-      await appendChunk(await connection(), chunk, { signal, outcomes });
+      await appendChunk(runner, chunk, { signal, outcomes });
     } catch (cause) {
       for (const { shard } of chunk) {
         if (!outcomes.has(shard)) outcomes.set(shard, { kind: 'unknown', cause });
@@ -53,21 +53,21 @@ function unanswered(): AppendOutcome {
 }
 
 async function appendChunk(
-  connection: SqlConnection,
+  runner: Runner,
   rows: readonly LogRow[],
   {
     signal,
     outcomes,
   }: { readonly signal: AbortSignal; readonly outcomes: Map<number, AppendOutcome> },
 ): Promise<void> {
-  const inserted = await connection.run<{ readonly shard_id: number }>(
+  const inserted = await runner.run<{ readonly shard_id: number }>(
     { name: 'append', text: INSERT, values: insertValues(rows) },
     signal,
   );
   for (const { shard_id } of inserted) outcomes.set(shard_id, { kind: 'committed' });
   const conflicts = rows.filter(({ shard }) => !outcomes.has(shard));
   if (conflicts.length === 0) return;
-  const found = await connection.run<Found>(
+  const found = await runner.run<Found>(
     {
       name: 'append-read-back',
       text: READ_BACK,

@@ -6,6 +6,7 @@
  *  2. A statement goes to the connection with the least to do.
  */
 import { SqlConnection, type ConnectionOptions, type Statement } from './connection.ts';
+import { withSignal } from './with-signal.ts';
 import type { Database, QueryOptions, SqlValue } from './database.ts';
 
 type Slot = { connection: SqlConnection | undefined; opening: Promise<SqlConnection> | undefined };
@@ -32,7 +33,7 @@ export class ConnectionPool implements Database {
   }
 
   async run<Row>(statement: Statement, signal: AbortSignal): Promise<readonly Row[]> {
-    const connection = this.#idle() ?? (await this.#least());
+    const connection = this.#idle() ?? (await withSignal(this.#least(), signal));
     return connection.run<Row>(statement, signal);
   }
 
@@ -57,7 +58,7 @@ export class ConnectionPool implements Database {
       .flatMap(({ connection }) => (connection?.lost === false ? [connection] : []))
       .sort((a, b) => a.load - b.load);
     if (least) return Promise.resolve(least);
-    const opening = this.#slots.find((slot) => slot.opening)?.opening;
+    const opening = this.#slots.find((slot) => slot.opening !== undefined)?.opening;
     return opening ?? Promise.reject(new Error('a connection pool without slots'));
   }
 

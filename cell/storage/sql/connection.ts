@@ -63,6 +63,7 @@ export class SqlConnection {
   readonly #endpoint: Endpoint;
   readonly #waiting: Job[] = [];
   readonly #onLost = new Set<() => void>();
+  #onIdle: () => void = () => {};
   #active: Job | undefined;
   #lost = false;
 
@@ -116,6 +117,11 @@ export class SqlConnection {
   onLost(listener: () => void): void {
     if (this.#lost) listener();
     else this.#onLost.add(listener);
+  }
+
+  /** Runs `listener` whenever the last statement has been answered, also one that its caller gave up. */
+  onIdle(listener: () => void): void {
+    this.#onIdle = listener;
   }
 
   /** Runs one statement in a transaction of its own. A rejection says nothing about what was stored. */
@@ -189,6 +195,7 @@ export class SqlConnection {
       cancelAlarm();
       this.#active = undefined;
       this.#next();
+      if (this.load === 0 && !this.#lost) this.#onIdle();
     }
   }
 

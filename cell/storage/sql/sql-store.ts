@@ -19,7 +19,14 @@ import type { ConnectionOptions } from './connection.ts';
 import { openDatabase } from './ensure-database.ts';
 import type { Database } from './database.ts';
 import { migrate } from './migrate.ts';
-import { claimShard, pruneShard, readPosition, readTail, readVerdicts } from './ownership.ts';
+import {
+  claimShard,
+  pruneShard,
+  readPosition,
+  readTail,
+  readVerdicts,
+  type Runner,
+} from './ownership.ts';
 import { provision } from './provision.ts';
 import { SqlViews } from './sql-views.ts';
 import { WriterSessions } from './writer-session.ts';
@@ -132,12 +139,14 @@ class SqlShardLog implements ShardLog {
     const parity = (rows[0]?.shard ?? 0) % 2;
     const stale = rows.map(() => ({ kind: 'stale-session' as const }));
     if (!sessions.named(session)) return stale;
-    const connection = () => {
-      const live = sessions.named(session);
-      if (live) return sessions.connectionFor(live, parity);
-      return Promise.reject(new AtollError('unavailable', 'the session with the database ended'));
+    const runner: Runner = {
+      run: (statement, deadline) => {
+        const live = sessions.named(session);
+        if (live) return sessions.run(live, parity, { statement, signal: deadline });
+        return Promise.reject(new AtollError('unavailable', 'the session with the database ended'));
+      },
     };
-    return appendRows(connection, rows, signal);
+    return appendRows(runner, rows, signal);
   }
 
   async verify(

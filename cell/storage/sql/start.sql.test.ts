@@ -19,7 +19,9 @@ async function refusal(url: string): Promise<string> {
     (store) => store.close(),
     (thrown: unknown) => thrown,
   );
-  return error instanceof AtollError ? `${error.code}: ${error.message}` : `not refused: ${error}`;
+  return error instanceof AtollError
+    ? `${error.code}: ${error.message}`
+    : `not refused: ${String(error)}`;
 }
 
 test('a missing database is created, migrated and provisioned, and a second start finds it so', async () => {

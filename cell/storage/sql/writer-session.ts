@@ -13,15 +13,26 @@
 import { AtollError } from '../../../kernel/errors.ts';
 import type { Log } from '../../../kernel/log.ts';
 import type { SessionId } from '../shard-log.ts';
-import { SqlConnection, type ConnectionOptions } from './connection.ts';
+import { SqlConnection, type ConnectionOptions, type Statement } from './connection.ts';
+import { withSignal } from './with-signal.ts';
 
 const MAX_SPARES = 4;
+const MAX_WAITING = 1_024;
 
 export type WriterSession = {
   readonly id: SessionId;
   readonly writers: readonly [SqlConnection, SqlConnection];
   readonly barrier: SqlConnection;
   readonly spares: SqlConnection[];
+  /** Spare connections that are being made. */
+  opening: number;
+  /** Statements that found no connection free, in order. */
+  readonly waiting: Waiter[];
+};
+
+type Waiter = {
+  readonly start: (connection: SqlConnection) => void;
+  readonly reject: (error: AtollError) => void;
 };
 
 export class WriterSessions {
@@ -51,17 +62,27 @@ export class WriterSessions {
     return withSignal(this.#opening, signal);
   }
 
-  /** The connection for a statement on shards of this parity. */
-  async connectionFor(session: WriterSession, parity: number): Promise<SqlConnection> {
-    const writer = session.writers[parity === 0 ? 0 : 1];
-    if (writer.load === 0) return writer;
-    const idle = session.spares.find((spare) => spare.load === 0);
-    if (idle) return idle;
-    if (session.spares.length < MAX_SPARES) return this.#addSpare(session);
-    return session.spares.reduce(
-      (least, spare) => (spare.load < least.load ? spare : least),
-      writer,
-    );
+  /**
+   * Runs a statement on shards of this parity: on their writer if that is free, else on a spare connection, else on
+   * whichever is free first. So a statement that waits for a blocked key keeps one connection and no other statement.
+   */
+  run<Row>(
+    session: WriterSession,
+    parity: number,
+    { statement, signal }: { readonly statement: Statement; readonly signal: AbortSignal },
+  ): Promise<readonly Row[]> {
+    const ran = new Promise<readonly Row[]>((resolve, reject) => {
+      const start = (connection: SqlConnection) =>
+        void connection.run<Row>(statement, signal).then(resolve, reject);
+      const writer = session.writers[parity === 0 ? 0 : 1];
+      const free = [writer, ...session.spares].find(({ load }) => load === 0);
+      if (free) start(free);
+      else if (session.spares.length + session.opening < MAX_SPARES) {
+        this.#addSpare(session).then(start, reject);
+      } else if (session.waiting.length < MAX_WAITING) session.waiting.push({ start, reject });
+      else reject(new AtollError('resource-exhausted', `${MAX_WAITING} appends already wait`));
+    });
+    return withSignal(ran, signal);
   }
 
   /** Gives all connections up. */
@@ -91,7 +112,12 @@ export class WriterSessions {
       writers: [first, second],
       barrier,
       spares: [],
+      opening: 0,
+      waiting: [],
     };
+    for (const writer of session.writers) {
+      writer.onIdle(() => session.waiting.shift()?.start(writer));
+    }
     this.#current = session;
     for (const connection of [first, second, barrier]) {
       connection.onLost(() => this.#end(session));
@@ -100,13 +126,17 @@ export class WriterSessions {
   }
 
   async #addSpare(session: WriterSession): Promise<SqlConnection> {
-    const spare = await this.#connect();
+    session.opening += 1;
+    const spare = await this.#connect().finally(() => {
+      session.opening -= 1;
+    });
     if (this.#current !== session || spare.facts.identity !== session.barrier.facts.identity) {
       spare.close();
       this.#end(session);
       throw new AtollError('unavailable', 'the database changed its primary: try again');
     }
     session.spares.push(spare);
+    spare.onIdle(() => session.waiting.shift()?.start(spare));
     spare.onLost(() => this.#end(session));
     return spare;
   }
@@ -125,19 +155,11 @@ export class WriterSessions {
   #end(session: WriterSession): void {
     if (this.#current !== session) return;
     this.#current = undefined;
+    const ended = new AtollError('unavailable', 'the session with the database ended');
+    for (const { reject } of session.waiting.splice(0)) reject(ended);
     if (!this.#closed) {
       this.#log.warn({ session: session.id }, 'lost the database; appends wait for a new session');
     }
     for (const each of [...session.writers, session.barrier, ...session.spares]) each.close();
   }
-}
-
-function withSignal<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const giveUp = () =>
-      reject(new AtollError('deadline-exceeded', 'the database did not answer in time'));
-    if (signal.aborted) giveUp();
-    signal.addEventListener('abort', giveUp, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp));
-  });
 }

@@ -20,9 +20,9 @@ export function startProcess(script: URL, args: readonly string[]): TestProcess 
   return {
     child,
     async line() {
-      const { value, done } = await lines.next();
-      if (done === true) throw new Error('the process ended without another line');
-      return String(value);
+      const next = await lines.next();
+      if (next.done === true) throw new Error('the process ended without another line');
+      return String(next.value);
     },
     async kill() {
       child.kill('SIGKILL');

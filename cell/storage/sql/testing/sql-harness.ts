@@ -4,7 +4,7 @@ import { systemClock } from '../../../../kernel/clock.ts';
 import { silentLog } from '../../../../kernel/log.ts';
 import type { Isolation, StorageHarness } from '../../conformance/harness.ts';
 import { never, range, seq } from '../../conformance/samples.ts';
-import type { LogRow } from '../../shard-log.ts';
+import type { LogRow, ShardId } from '../../shard-log.ts';
 import { openSqlStore, type SqlStore } from '../sql-store.ts';
 import { cuttableProxy, type CuttableProxy } from './cuttable-proxy.ts';
 import { openRaw, runSql, type RawConnection } from './raw-connection.ts';
@@ -29,6 +29,27 @@ async function untilNoticed(store: SqlStore, breakThem: () => unknown): Promise<
   const before = await sessionNow();
   await breakThem();
   await expect.poll(() => sessionNow().catch(() => before)).toBeGreaterThan(before);
+}
+
+async function readRows(url: string, shard: ShardId): Promise<readonly LogRow[]> {
+  const rows = await runSql<{
+    seq: string;
+    range_id: string;
+    takeover: boolean;
+    record: Buffer;
+  }>(
+    url,
+    'SELECT seq, range_id, takeover, record FROM shard_log WHERE shard_id = $1 ORDER BY seq',
+    [shard],
+  );
+  return rows.map((row) => ({
+    shard,
+    seq: seq(Number(row.seq)),
+    range: range(Number(row.range_id)),
+    nonce: new Uint8Array(16),
+    takeover: row.takeover,
+    record: row.record,
+  }));
 }
 
 export function sqlHarness(url: string, isolation: Isolation): StorageHarness {
@@ -80,26 +101,7 @@ export function sqlHarness(url: string, isolation: Isolation): StorageHarness {
       ]);
       for (const store of stores) await untilNoticed(store, () => runSql(url, KILL));
     },
-    async rows(shard) {
-      const rows = await runSql<{
-        seq: string;
-        range_id: string;
-        takeover: boolean;
-        record: Buffer;
-      }>(
-        url,
-        'SELECT seq, range_id, takeover, record FROM shard_log WHERE shard_id = $1 ORDER BY seq',
-        [shard],
-      );
-      return rows.map((row) => ({
-        shard,
-        seq: seq(Number(row.seq)),
-        range: range(Number(row.range_id)),
-        nonce: new Uint8Array(16),
-        takeover: row.takeover,
-        record: row.record,
-      }));
-    },
+    rows: (shard) => readRows(url, shard),
     async close() {
       for (const store of stores) store.close();
       for (const connection of open) await connection.close();
