@@ -130,10 +130,9 @@ describe('a poll', () => {
   it('gives its task back when the shard does not answer in time', async () => {
     lab.engine.onStartTask = () => new Promise(() => {});
     lab.matching.offer(task());
-    const failing = poll();
-    const outcome = expect(failing).rejects.toThrow('did not end within');
+    const outcome = poll().catch((error: unknown) => String(error));
     await lab.clock.advanceSettled(10_000);
-    await outcome;
+    expect(await outcome).toContain('did not end within');
     expect(lab.matching.backlog(workflowQueue).tasks).toBe(1);
   });
 

@@ -5,7 +5,7 @@
  * its worker drop it, and the activity run again to the same end.
  */
 import { PAYLOAD_LIMIT_BYTES } from '../../wire/payload-limits.ts';
-import type { Failure } from '../../wire/plain.ts';
+import type { Failure, Payloads } from '../../wire/plain.ts';
 import type { ActivityClaim, RunInput } from '../history/input.ts';
 import type { Target } from '../shard/engine.ts';
 import type { AdmittedCall, FrontendParts, Handlers } from './call.ts';
@@ -77,8 +77,7 @@ type Fields = {
   readonly kind: ActivityInput['kind'];
   readonly identity?: string | undefined;
 } & {
-  readonly [K in PayloadFields]?:
-    (K extends 'failure' ? Failure : import('../../wire/plain.ts').Payloads) | undefined;
+  readonly [K in PayloadFields]?: (K extends 'failure' ? Failure : Payloads) | undefined;
 };
 
 function toInput(claim: ActivityClaim, fields: Fields): ActivityInput {

@@ -220,7 +220,7 @@ export function visibilityConformance(make: () => Promise<Visibility>): void {
         await write(row({ workflowId }), row({ workflowId: 'another' }));
         expect(await ids(`WorkflowId = ${quote(workflowId)}`)).toEqual([workflowId]);
         expect(await ids(`WorkflowId IN (${quote(workflowId)})`)).toEqual([workflowId]);
-        const beginning = quote([...workflowId].slice(0, -1).join(''));
+        const beginning = quote(Array.from(workflowId).slice(0, -1).join(''));
         expect(await ids(`WorkflowId STARTS_WITH ${beginning}`)).toEqual([workflowId]);
       },
     );

@@ -36,8 +36,8 @@ const REFUSED: readonly (readonly [query: string, at: number, reason: string])[]
 describe('a list filter', () => {
   it.each(REFUSED)('%s is refused at %i: %s', (query, at, reason) => {
     const start = `The list filter is not valid at character ${at}: `;
-    expect(() => parseQuery(query)).toThrowError(start);
-    expect(() => parseQuery(query)).toThrowError(reason);
+    expect(() => parseQuery(query)).toThrow(start);
+    expect(() => parseQuery(query)).toThrow(reason);
   });
 
   it('is bounded in length, depth, terms and values', () => {
@@ -48,7 +48,7 @@ describe('a list filter', () => {
       Array.from({ length: 201 }, () => term).join(' AND '),
       `WorkflowId IN (${Array.from({ length: 1_001 }, () => `'a'`).join(',')})`,
     ];
-    for (const query of refused) expect(() => parseQuery(query)).toThrowError('not valid');
+    for (const query of refused) expect(() => parseQuery(query)).toThrow('not valid');
   });
 
   it('reads quotes that are doubled or escaped, in either kind of quotes', () => {
