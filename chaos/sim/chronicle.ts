@@ -123,7 +123,9 @@ export function marksOf(
       return [`cancel ${runId}`];
     case 'WorkflowExecutionTerminated':
       return [`terminate ${runId}`];
+    // An answer whose commands could not stand is acknowledged too: its task has failed.
     case 'WorkflowTaskCompleted':
+    case 'WorkflowTaskFailed':
       return [`workflow-task ${runId} ${event.attributes.startedEventId}`];
     case 'ActivityTaskScheduled':
       activities.set(event.eventId, event.attributes.activityId ?? '');

@@ -7,7 +7,8 @@
  * Invariants
  *  1. A row counts when its statement has committed; a row at or below the checkpoint of its moment is a stray one and
  *     counts for nothing (PROTOCOLS 2.3).
- *  2. What a promoted standby lacks leaves `effective` and is remembered as lost.
+ *  2. What a promoted standby lacks leaves `effective` and is remembered as lost, until a checkpoint of its owner, who
+ *     still has it in memory, passes it: then the views hold it, and nothing is lost.
  */
 import type { LogRow, ShardId } from '../../cell/storage/shard-log.ts';
 import {
@@ -28,7 +29,7 @@ type Inserted = { readonly row: StoredRow; readonly shard: ShardId };
 
 export class WatchedDatabase extends MemoryDatabase {
   readonly effective: Map<number, SeenRow>[];
-  readonly lost: SeenRow[] = [];
+  lost: SeenRow[] = [];
   /** What must never happen in a log, in order of happening. */
   readonly breaches: string[] = [];
   readonly #time: WorldTime;
@@ -48,6 +49,7 @@ export class WatchedDatabase extends MemoryDatabase {
       work(new WatchedChanges(changes, (row) => inserted.push({ row, shard: row.shard }))),
     );
     for (const { row } of inserted) this.#see(row);
+    if (this.lost.length > 0) this.#regain();
     return result;
   }
 
@@ -61,6 +63,23 @@ export class WatchedDatabase extends MemoryDatabase {
         rows.delete(seq);
         this.lost.push(row);
       }
+    });
+  }
+
+  /** Whether the shard's views hold all of its log but takeovers. */
+  isViewed(shard: ShardId): boolean {
+    const { checkpoint } = headOf(this.tables(shard));
+    const rows = [...(this.effective[shard]?.values() ?? [])];
+    return rows.every(({ seq, takeover }) => takeover || seq <= checkpoint);
+  }
+
+  #regain(): void {
+    this.lost = this.lost.filter((row) => {
+      const rows = this.effective[row.shard];
+      const { checkpoint, range } = headOf(this.tables(row.shard));
+      if (!rows || row.seq > checkpoint || row.range > range || rows.has(row.seq)) return true;
+      rows.set(row.seq, row);
+      return false;
     });
   }
 

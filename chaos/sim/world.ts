@@ -8,6 +8,7 @@
 import type { Stop } from '../../cell/shard/shard-owner.ts';
 import { shardConfig, type ShardConfig } from '../../cell/shard/config.ts';
 import { MemoryVisibility } from '../../cell/visibility/memory/memory-visibility.ts';
+import { sleep } from '../../kernel/clock.ts';
 import { SeededRng } from '../../kernel/testing/seeded-rng.ts';
 import { fromWireEvent, type WireEvent } from '../../wire/event-codec.ts';
 import { callUntilAnswered, type Callers } from './callers.ts';
@@ -48,6 +49,7 @@ export type SeedResult = {
 const QUIET_MS = 900_000;
 const MAX_EVENTS = 400_000;
 const EXCERPT_LINES = 40;
+const CLOSE_TRIES = 8;
 
 export class World {
   readonly #seed: number;
@@ -193,9 +195,18 @@ export class World {
     return { journal, chronicle, histories, orders: this.#orders, ledger: this.#ledger.calls };
   }
 
-  /** A clean stop writes every view. */
+  /** Clean stops until every view is written: a claim that landed late may have fenced a shard's last owner. */
   async #close(): Promise<void> {
-    await this.#wait(Promise.all(this.#cluster.hosts.map(({ shardHost }) => shardHost.close())));
+    const { shards } = this.#database.dump();
+    for (let tried = 0; tried < CLOSE_TRIES; tried += 1) {
+      const { hosts } = this.#cluster;
+      await this.#wait(Promise.all(hosts.map(({ shardHost }) => shardHost.close())));
+      const behind = shards.filter(({ shard }) => !this.#database.isViewed(shard));
+      if (behind.length === 0) return;
+      const host = this.#cluster.start(behind.map(({ shard }) => shard));
+      await this.#wait(sleep(this.#time, 2_000));
+      this.#trace.note(`${host.name} is there to write the last views`);
+    }
   }
 
   async #wait(what: Promise<unknown>): Promise<void> {
