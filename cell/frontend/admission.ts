@@ -14,7 +14,7 @@ import {
   REFUSED_HEADER,
 } from '../../fleet/call-headers.ts';
 import type { Namespace } from '../../fleet/map.ts';
-import type { FrontendCall } from './call.ts';
+import type { FrontendCall } from './frontend-call.ts';
 
 export type Admitted = {
   readonly namespace: string;

@@ -2,7 +2,7 @@
  * The port that every RPC and every effect asks (D18): may this caller do this in this namespace?
  * Adapters come later; until then `allowAll`, which only `bin/` names.
  */
-import type { FrontendCall } from './call.ts';
+import type { FrontendCall } from './frontend-call.ts';
 
 /** What a verb needs: reading, changing executions, being a worker. */
 export type Verb = 'read' | 'write' | 'work';

@@ -15,16 +15,7 @@ import type { Visibility } from '../visibility/visibility.ts';
 import type { Admission, Admitted } from './admission.ts';
 import type { Authoriser } from './authorise.ts';
 import type { FrontendConfig } from './config.ts';
-
-/** A call as it arrives; what `kernel/rpc` hands over is one. */
-export type FrontendCall = {
-  /** Aborts when the client is gone, its deadline has passed, or the server closes. */
-  readonly signal: AbortSignal;
-  /** What the client allows, in ms from the call's arrival; undefined = no limit. */
-  readonly deadlineMs?: number | undefined;
-  /** Metadata by lower-case name. */
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-};
+import type { FrontendCall } from './frontend-call.ts';
 
 /** A call of an admitted namespace. Also the engine's `CallContext`. */
 export type AdmittedCall = FrontendCall & Admitted;

@@ -7,7 +7,7 @@ import type { CachedFleetMap } from '../../fleet/cached-map.ts';
 import type { Namespace } from '../../fleet/map.ts';
 import { namespaceNotFound } from '../../wire/failures.ts';
 import { notActive, type Admission, type Admitted } from './admission.ts';
-import type { FrontendCall } from './call.ts';
+import type { FrontendCall } from './frontend-call.ts';
 
 type Map = Pick<CachedFleetMap, 'namespaceByName' | 'namespaceById' | 'refresh'>;
 

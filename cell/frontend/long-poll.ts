@@ -1,5 +1,5 @@
 /** How long a long poll may last: our bound, and a little less than what the client allows. */
-import type { FrontendCall } from './call.ts';
+import type { FrontendCall } from './frontend-call.ts';
 import type { FrontendConfig } from './config.ts';
 
 /**

@@ -16,7 +16,7 @@ import {
   type RpcName,
   type ServiceMethod,
 } from '../../wire/services.ts';
-import type { FrontendCall } from './call.ts';
+import type { FrontendCall } from './frontend-call.ts';
 import type { Frontend } from './frontend.ts';
 
 export type RpcHandlerParts = {
