@@ -81,3 +81,20 @@ test('clocks of another attempt, another use, or a closed run are obsolete', () 
   lab.now += 60_000;
   expect(lab.ask({ kind: 'timer-due', key: 'r' })).toMatchObject({ reply: { kind: 'obsolete' } });
 });
+
+test.each([
+  ['the start delay', 'start delay=10', 'b'],
+  ['the run timeout', 'start run=10', 'r'],
+  ['the timeout of a workflow task', 'start, poll', 'ws:2:1:1000000'],
+  ['the wait for a sticky worker', 'start, poll, sticky timer t 60, signal go', 'wy:7'],
+  ['a timer', 'start, poll, done timer t 60', 't:5:t'],
+])('an alarm for %s that comes early is obsolete, and armed again', (_what, steps, key) => {
+  const { lab } = new Script().run(steps);
+  const due = lab.work.find((work) => work.key === key);
+  expect(due).toMatchObject({ kind: 'timer' });
+  lab.now = (due?.kind === 'timer' ? due.dueAt : 0) - 1;
+  expect(lab.ask({ kind: 'timer-due', key })).toMatchObject({ reply: { kind: 'obsolete' } });
+  expect(lab.work).toContainEqual(due);
+  lab.now += 1;
+  expect(lab.ask({ kind: 'timer-due', key })).toMatchObject({ kind: 'commit' });
+});

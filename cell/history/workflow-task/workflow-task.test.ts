@@ -167,6 +167,10 @@ describe('a sticky queue', () => {
     expect(offer()).not.toHaveProperty('stickyQueue');
     const failing = new Script().run(`${sticky}, poll, failed`);
     expect(failing.lab.state.sticky).toBeUndefined();
+    const buffering = new Script().run(`${sticky}, poll, signal more, failed`);
+    expect(buffering.lab.work.find((work) => work.kind === 'workflow-task')).not.toHaveProperty(
+      'stickyQueue',
+    );
   });
 });
 
