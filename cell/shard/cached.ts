@@ -1,13 +1,16 @@
 /**
  * What an owner holds in memory of a run and of a workflow id. `head` is the newest decided state; `committed` is the
  * newest durable one: replies, effects, reads and view rows never show more than `committed` (output commit).
+ *
+ * Invariant: what is not settled (unsaved, undecided, waited for) is never forgotten.
  */
-import type { CurrentRun } from '../history/execution.ts';
-import type { RunState, TaskStart } from '../history/state.ts';
+import type { CurrentRun, LedgerEntry } from '../history/execution.ts';
+import type { LiveRun } from '../history/decision.ts';
+import type { ExecutionState, RunState, TaskStart } from '../history/state.ts';
 import type { Seq } from '../storage/shard-log.ts';
 import type { RunRef } from './engine.ts';
 import type { Batch } from './gather.ts';
-import type { LedgerMemory, NumberedEntry } from './ledger-memory.ts';
+import type { LedgerEffect, LedgerMemory, NumberedEntry } from './ledger-memory.ts';
 import type { RunQueries } from './run-queries.ts';
 
 /** Encoded events `first … last` of a run, in memory. */
@@ -35,16 +38,19 @@ export class CachedRun {
   savedEventId: number;
   /** `committed` is newer than the run's view row. */
   dirty = false;
+  /** The number of the save that wrote the view row; 0 = loaded, or never saved. */
+  savedIn = 0;
   /** Keys of the work rows in the views: timers and tasks by key, with due times of timers. */
   storedWork: ReadonlyMap<string, number | undefined>;
-  /** The transition number that visibility acknowledged, and the one that it should show. */
+  /** The transition number that visibility acknowledged, the one that it should show, and the one that is queued for it. */
   indexed = 0;
   indexWanted = 0;
+  indexQueued = 0;
   /** Ends long polls: called at each commit. */
   readonly waiters = new Set<() => void>();
   queries: RunQueries | undefined;
-  /** When heartbeat clocks were last granted an interval: once per ownership (PROTOCOLS 2.5). */
-  grantedAt = 0;
+  /** Heartbeat clocks were granted an interval: once per ownership (PROTOCOLS 2.5). */
+  granted = false;
 
   constructor(options: {
     readonly ref: RunRef;
@@ -71,11 +77,23 @@ export class CachedRun {
     return same ? start : undefined;
   }
 
+  /** The run as `decide` takes it. */
+  get live(): LiveRun {
+    const start = this.liveStart(this.head);
+    return start ? { state: this.head, start } : { state: this.head };
+  }
+
+  wakeWaiters(): void {
+    for (const wake of [...this.waiters]) wake();
+  }
+
   /** Nothing in memory would be lost by forgetting the run. */
-  get evictable(): boolean {
+  get settled(): boolean {
     return (
+      this.committed !== undefined &&
       !this.dirty &&
       !this.pending &&
+      this.indexQueued === 0 &&
       this.waiters.size === 0 &&
       !this.queries?.busy &&
       !this.liveStart(this.head)
@@ -93,11 +111,13 @@ export class CachedExecution {
   committedCurrent: CurrentRun | undefined;
   pending: Batch | undefined;
   dirty = false;
-  /** Decided ledger entries that are not durable yet, by request id. */
-  readonly unsaved = new Map<string, NumberedEntry>();
-  /** Ledger rows that the next checkpoint writes (durable ones only) and deletes. */
-  ledgerPuts: NumberedEntry[] = [];
-  ledgerDrops: NumberedEntry[] = [];
+  /** As of a run. */
+  savedIn = 0;
+  /** Ledger rows that the next checkpoint writes and deletes, by request id: those of durable records only. */
+  readonly ledgerPuts = new Map<string, NumberedEntry>();
+  readonly ledgerDrops = new Map<string, NumberedEntry>();
+  /** Decided entries whose record is not durable yet. */
+  readonly #unsaved = new Map<LedgerEntry, LedgerEffect>();
 
   constructor(options: {
     readonly namespaceId: string;
@@ -115,15 +135,32 @@ export class CachedExecution {
     this.ledger = options.ledger;
   }
 
-  /** The record that holds this entry is durable. */
-  commitEntry(requestId: string): void {
-    const numbered = this.unsaved.get(requestId);
-    if (!numbered) return;
-    this.unsaved.delete(requestId);
-    this.ledgerPuts.push(numbered);
+  /** The newest decided state, as `decideStart` takes it. */
+  get head(): ExecutionState {
+    const { namespaceId, workflowId, current, ledger } = this;
+    return { namespaceId, workflowId, current, ledger };
   }
 
-  get evictable(): boolean {
-    return !this.dirty && !this.pending;
+  /** Remembers a decided entry. */
+  addEntry(entry: LedgerEntry): void {
+    this.#unsaved.set(entry, this.ledger.add(entry));
+  }
+
+  /** The record that holds this entry is durable. */
+  commitEntry(entry: LedgerEntry): void {
+    const effect = this.#unsaved.get(entry);
+    if (!effect) return;
+    this.#unsaved.delete(entry);
+    this.ledgerPuts.set(entry.requestId, effect.added);
+    this.ledgerDrops.delete(entry.requestId);
+    if (!effect.evicted) return;
+    const { requestId } = effect.evicted.entry;
+    this.ledgerPuts.delete(requestId);
+    this.ledgerDrops.set(requestId, effect.evicted);
+  }
+
+  /** Nothing in memory would be lost by forgetting it. */
+  get settled(): boolean {
+    return this.committedCurrent !== undefined && !this.dirty && !this.pending;
   }
 }

@@ -6,10 +6,8 @@
  *  1. Rows reflect committed batches only, up to `to`.
  *  2. `finish` runs only after the store took the plan; what changed meanwhile stays dirty.
  */
-import { pendingWork } from '../history/history.ts';
 import { encodeState } from '../history/state-codec.ts';
-import type { RunState } from '../history/state.ts';
-import type { Checkpoint } from '../storage/shard-log.ts';
+import type { Checkpoint, Seq } from '../storage/shard-log.ts';
 import type {
   ExecutionRow,
   HistoryRow,
@@ -23,7 +21,8 @@ import { encodeBlob } from './blob.ts';
 import type { CachedExecution, CachedRun } from './cached.ts';
 import type { NumberedEntry } from './ledger-memory.ts';
 import type { Ownership } from './ownership.ts';
-import { workRows } from './shard-memory.ts';
+import type { RunBook } from './run-book.ts';
+import { INDEX_WORK, workRows } from './work-rows.ts';
 
 export type CheckpointPlan = {
   readonly checkpoint: Checkpoint;
@@ -48,54 +47,55 @@ export function planCheckpoint(
   ownership: Ownership,
   options: { readonly recentHistoryBytes: number },
 ): CheckpointPlan | undefined {
-  const { shard, range, checkpoint: from, committed: to } = ownership;
-  if (from === to && ownership.dirtyRuns.size === 0 && ownership.dirtyExecutions.size === 0) {
-    return undefined;
-  }
+  const { shard, range, book } = ownership;
+  const { checkpoint: from, committed: to } = ownership.log;
+  if (from === to && book.clean) return undefined;
   const rows = noRows();
-  const settled = [
-    ...[...ownership.dirtyRuns].map((run) =>
-      planRun(ownership, run, rows, options.recentHistoryBytes),
-    ),
-    ...[...ownership.dirtyExecutions].map((execution) => planExecution(ownership, execution, rows)),
-  ];
+  const settled: Settle[] = [];
+  for (const run of book.dirtyRuns) settled.push(planRun(book, run, { rows, ...options }));
+  for (const execution of book.dirtyExecutions) {
+    settled.push(planExecution(book, execution, { rows, to }));
+  }
   return {
     checkpoint: { shard, range, from, to, deleteTo: to, views: viewBatch(rows) },
     finish: () => {
-      for (const settle of settled) settle();
+      const save = ownership.memory.saved();
+      for (const settle of settled) settle(save);
       ownership.checkpointed(to);
     },
   };
 }
 
+/** Settles one entry after the store took the checkpoint of this number. */
+type Settle = (save: number) => void;
+
 function planRun(
-  ownership: Ownership,
+  book: RunBook,
   run: CachedRun,
-  rows: Rows,
-  recentBytes: number,
-): () => void {
+  plan: { readonly rows: Rows; readonly recentHistoryBytes: number },
+): Settle {
+  const { rows } = plan;
   const state = run.committed;
   if (!state) return () => {};
   const { ref } = run;
-  rows.runs.push({
-    ...ref,
-    seq: run.committedSeq,
-    open: state.closedAt === undefined,
-    state: encodeBlob(encodeState(state)),
-  });
+  const open = state.closedAt === undefined;
+  rows.runs.push({ ...ref, seq: run.committedSeq, open, state: encodeBlob(encodeState(state)) });
   const lastEventId = state.nextEventId - 1;
   const history = unsavedHistory(run, lastEventId);
   if (history) rows.history.push(history);
-  const work = workRows(pendingWork(state));
-  if (run.indexWanted > run.indexed) work.set('i', undefined);
+  const work = workRows(state);
+  if (run.indexWanted > run.indexed) work.set(INDEX_WORK, undefined);
   diffWork(run, work, rows);
-  return () => {
+  return (save) => {
     run.savedEventId = lastEventId;
+    run.savedIn = save;
     run.storedWork = work;
-    dropOldChunks(run, recentBytes);
-    if (run.committed !== state) return;
+    // Of a closed run only its end is asked for, by those who wait for its result.
+    dropOldChunks(run, open ? plan.recentHistoryBytes : 0);
+    const indexedSince = work.has(INDEX_WORK) && run.indexed >= run.indexWanted;
+    if (run.committed !== state || indexedSince) return;
     run.dirty = false;
-    ownership.dirtyRuns.delete(run);
+    book.dirtyRuns.delete(run);
   };
 }
 
@@ -123,7 +123,7 @@ function diffWork(run: CachedRun, work: ReadonlyMap<string, number | undefined>,
   }
 }
 
-/** Keeps the newest saved events, to serve sticky workers and paged readers without a read. */
+/** Keeps the newest saved events (at least the last), to serve sticky workers and paged readers without a read. */
 function dropOldChunks(run: CachedRun, recentBytes: number): void {
   let bytes = 0;
   let keepFrom = run.chunks.length;
@@ -131,14 +131,19 @@ function dropOldChunks(run: CachedRun, recentBytes: number): void {
     const chunk = run.chunks[keepFrom - 1];
     if (!chunk) break;
     bytes += chunk.events.length;
-    if (chunk.last <= run.savedEventId && bytes > recentBytes) break;
+    const isLast = keepFrom === run.chunks.length;
+    if (chunk.last <= run.savedEventId && bytes > recentBytes && !isLast) break;
     keepFrom -= 1;
   }
   if (keepFrom > 0) run.chunks = run.chunks.slice(keepFrom);
 }
 
-function planExecution(ownership: Ownership, execution: CachedExecution, rows: Rows): () => void {
-  const { namespaceId, workflowId, committedCurrent, ledgerPuts, ledgerDrops } = execution;
+function planExecution(
+  book: RunBook,
+  execution: CachedExecution,
+  plan: { readonly rows: Rows; readonly to: Seq },
+): Settle {
+  const { namespaceId, workflowId, committedCurrent } = execution;
   if (!committedCurrent) return () => {};
   const key = { namespaceId, workflowId };
   const ledgerRow = ({ ordinal, entry }: NumberedEntry): LedgerRow => ({
@@ -147,18 +152,28 @@ function planExecution(ownership: Ownership, execution: CachedExecution, rows: R
     ordinal,
     entry: encodeBlob(entry),
   });
-  rows.executions.push({ ...key, seq: ownership.committed, pointer: encodeBlob(committedCurrent) });
-  rows.ledgerPut.push(...ledgerPuts.map(ledgerRow));
-  rows.ledgerDrop.push(...ledgerDrops.map(ledgerRow));
-  const puts = ledgerPuts.length;
-  const drops = ledgerDrops.length;
-  return () => {
-    execution.ledgerPuts = execution.ledgerPuts.slice(puts);
-    execution.ledgerDrops = execution.ledgerDrops.slice(drops);
-    if (execution.committedCurrent !== committedCurrent || execution.ledgerPuts.length > 0) return;
+  const puts = [...execution.ledgerPuts.values()];
+  const drops = [...execution.ledgerDrops.values()];
+  plan.rows.executions.push({ ...key, seq: plan.to, pointer: encodeBlob(committedCurrent) });
+  plan.rows.ledgerPut.push(...puts.map(ledgerRow));
+  plan.rows.ledgerDrop.push(...drops.map(ledgerRow));
+  return (save) => {
+    execution.savedIn = save;
+    forget(execution.ledgerPuts, puts);
+    forget(execution.ledgerDrops, drops);
+    const more = execution.ledgerPuts.size + execution.ledgerDrops.size;
+    if (execution.committedCurrent !== committedCurrent || more > 0) return;
     execution.dirty = false;
-    ownership.dirtyExecutions.delete(execution);
+    book.dirtyExecutions.delete(execution);
   };
+}
+
+/** Takes out what was written, unless a newer entry has taken its place. */
+function forget(from: Map<string, NumberedEntry>, written: readonly NumberedEntry[]): void {
+  for (const numbered of written) {
+    const { requestId } = numbered.entry;
+    if (from.get(requestId) === numbered) from.delete(requestId);
+  }
 }
 
 function noRows(): Rows {

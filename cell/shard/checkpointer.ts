@@ -4,11 +4,14 @@
  *
  * Invariants
  *  1. One checkpoint statement in flight per host.
- *  2. A shard that did not move is read back: another range = lost, my new checkpoint = done, else again.
+ *  2. A shard that did not move is read back: another range = lost, my new checkpoint = done, else the identical
+ *     checkpoint again. Never another one before: the first may land late, and nobody would know what the views hold.
+ *  3. A checkpoint that is sent again goes alone: a shard whose rows the store refuses holds up no other.
  */
 import { sleep, type Clock } from '../../kernel/clock.ts';
+import { AtollError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
-import type { ShardId, ShardLog } from '../storage/shard-log.ts';
+import type { Checkpoint, ShardId, ShardLog } from '../storage/shard-log.ts';
 import { bounded } from './bounded.ts';
 import { planCheckpoint, type CheckpointPlan } from './checkpoint-plan.ts';
 import type { ShardConfig } from './config.ts';
@@ -26,9 +29,11 @@ export class Checkpointer {
   readonly #owned: () => Iterable<Ownership>;
   /** Lets visibility catch up first, so that few task rows must remember an index write. */
   readonly #before: () => Promise<void>;
+  /** Plans whose outcome is not known; one a shard, gone with its ownership. */
+  readonly #unsettled = new WeakMap<Ownership, CheckpointPlan>();
+  readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
   #wanted = false;
-  #stopped = false;
 
   constructor(options: {
     readonly log: ShardLog;
@@ -49,21 +54,22 @@ export class Checkpointer {
   /** There is something to write; cheap to repeat. */
   wake(): void {
     this.#wanted = true;
-    if (!this.#running && !this.#stopped) this.#running = this.#run();
+    if (!this.#stopping.signal.aborted) this.#running ??= this.#run();
   }
 
   /** Writes once more what is dirty, then no more. For a clean stop: the next start replays little. */
   async stop(): Promise<void> {
-    this.#stopped = true;
+    this.#stopping.abort(new AtollError('cancelled', 'stopping'));
     await this.#running;
     await this.#writeAll();
   }
 
   async #run(): Promise<void> {
-    while (this.#wanted && !this.#stopped) {
+    const { signal } = this.#stopping;
+    while (this.#wanted && !signal.aborted) {
       this.#wanted = false;
-      await sleep(this.#clock, this.#config.checkpointIntervalMs);
-      if (this.#stopped) break;
+      await sleep(this.#clock, this.#config.checkpointIntervalMs, signal).catch(() => {});
+      if (signal.aborted) break;
       await this.#before();
       await this.#writeAll();
     }
@@ -71,38 +77,63 @@ export class Checkpointer {
   }
 
   async #writeAll(): Promise<void> {
-    const owned = [...this.#owned()];
-    for (let i = 0; i < owned.length; i += SHARDS_PER_STATEMENT) {
-      const planned: Planned[] = [];
-      for (const ownership of owned.slice(i, i + SHARDS_PER_STATEMENT)) {
-        if (ownership.ended) continue;
-        const plan = planCheckpoint(ownership, this.#config);
-        if (plan) planned.push({ ownership, plan });
-      }
-      if (planned.length > 0) await this.#write(planned);
+    const again: Planned[] = [];
+    let fresh: Planned[] = [];
+    for (const ownership of [...this.#owned()]) {
+      if (ownership.ended) continue;
+      const unsettled = this.#unsettled.get(ownership);
+      const plan = unsettled ?? this.#plan(ownership);
+      if (plan) (unsettled ? again : fresh).push({ ownership, plan });
+      if (fresh.length < SHARDS_PER_STATEMENT) continue;
+      await this.#write(fresh);
+      fresh = [];
+    }
+    if (fresh.length > 0) await this.#write(fresh);
+    for (const planned of again) await this.#write([planned]);
+  }
+
+  /** A bug of ours that shows here stops the shard, not the process. */
+  #plan(ownership: Ownership): CheckpointPlan | undefined {
+    try {
+      return planCheckpoint(ownership, this.#config);
+    } catch (cause) {
+      ownership.end({ kind: 'broken', cause });
+      return undefined;
     }
   }
 
   async #write(planned: readonly Planned[]): Promise<void> {
-    let moved: readonly ShardId[] = [];
+    for (const { ownership, plan } of planned) this.#unsettled.set(ownership, plan);
+    const moved = new Set(await this.#send(planned.map(({ plan }) => plan.checkpoint)));
+    for (const { ownership, plan } of planned) {
+      if (ownership.ended) continue;
+      if (moved.has(ownership.shard)) this.#finish(ownership, plan);
+      else await this.#readBack(ownership, plan);
+    }
+  }
+
+  async #send(checkpoints: readonly Checkpoint[]): Promise<readonly ShardId[]> {
     try {
-      moved = await bounded(this.#clock, this.#config.statementDeadlineMs, (signal) =>
-        this.#log.checkpoint(
-          planned.map(({ plan }) => plan.checkpoint),
-          signal,
-        ),
+      return await bounded(this.#clock, this.#config.statementDeadlineMs, (signal) =>
+        this.#log.checkpoint(checkpoints, signal),
       );
     } catch (error) {
       this.#logger.warn(
-        { err: error, shards: planned.length },
+        { err: error, shards: checkpoints.length },
         'a checkpoint has an unknown outcome; reading back',
       );
+      return [];
     }
-    for (const { ownership, plan } of planned) {
-      if (ownership.ended) continue;
-      if (moved.includes(ownership.shard)) plan.finish();
-      else await this.#readBack(ownership, plan);
+  }
+
+  #finish(ownership: Ownership, plan: CheckpointPlan): void {
+    this.#unsettled.delete(ownership);
+    try {
+      plan.finish();
+    } catch (cause) {
+      ownership.end({ kind: 'broken', cause });
     }
+    if (!ownership.book.clean) this.wake(); // It changed while the statement was on its way.
   }
 
   async #readBack(ownership: Ownership, plan: CheckpointPlan): Promise<void> {
@@ -112,11 +143,13 @@ export class Checkpointer {
         this.#config.statementDeadlineMs,
         (signal) => this.#log.position(ownership.shard, signal),
       );
+      if (ownership.ended) return;
+      const { from, to } = plan.checkpoint;
       if (range !== ownership.range) ownership.end({ kind: 'lost', to: range });
-      else if (checkpoint === plan.checkpoint.to) plan.finish();
+      else if (checkpoint === to && to > from) this.#finish(ownership, plan);
       else this.wake();
     } catch {
-      this.wake(); // The store is away: the same rows are planned again after a pause.
+      this.wake(); // The store is away: the same checkpoint is sent again after a pause.
     }
   }
 }

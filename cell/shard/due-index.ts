@@ -3,8 +3,9 @@
  * read when the window has drained (`horizon`).
  *
  * Invariants
- *  1. An entry leaves once: popped when due, removed, or dropped beyond the horizon.
- *  2. Every known entry is due at or before `horizon`.
+ *  1. An entry leaves once: popped when due, removed, or dropped; of the dropped ones the owner is told.
+ *  2. At most `window` entries are held, also when many are due at one instant.
+ *  3. Nothing that is due before `horizon` was dropped or turned away. Some later ones may be held beside.
  */
 
 export type DueEntry<Item> = { readonly key: string; readonly dueAt: number; readonly item: Item };
@@ -13,21 +14,30 @@ type Slot<Item> = { readonly entry: DueEntry<Item>; live: boolean };
 
 export class DueIndex<Item> {
   readonly #window: number;
+  readonly #dropped: (entry: DueEntry<Item>) => void;
   readonly #byKey = new Map<string, Slot<Item>>();
   #heap: Slot<Item>[] = [];
   #horizon = Number.POSITIVE_INFINITY;
+  #shrinks = 0;
 
-  constructor(window: number) {
+  /** @param dropped told of each entry that had to make room */
+  constructor(window: number, dropped: (entry: DueEntry<Item>) => void = () => {}) {
     this.#window = window;
+    this.#dropped = dropped;
   }
 
   get size(): number {
     return this.#byKey.size;
   }
 
-  /** Entries due later than this are not held here. */
+  /** What is due at this time or later may be known to the view alone. */
   get horizon(): number {
     return this.#horizon;
+  }
+
+  /** How often entries were dropped: who fills the window stops when this grows. */
+  get shrinks(): number {
+    return this.#shrinks;
   }
 
   /** True when the window has room and there may be entries beyond the horizon. */
@@ -39,16 +49,20 @@ export class DueIndex<Item> {
     return this.#byKey.has(key);
   }
 
-  /** Adds or moves an entry; one beyond the horizon is left to the view. */
-  set(entry: DueEntry<Item>): void {
+  /**
+   * Adds or moves an entry; false when it is left to the view.
+   * @param beyond hold it although it lies beyond the horizon: the view was just read there
+   */
+  set(entry: DueEntry<Item>, beyond = false): boolean {
     const known = this.#byKey.get(entry.key);
-    if (known?.entry.dueAt === entry.dueAt) return;
+    if (known?.entry.dueAt === entry.dueAt) return true;
     if (known) this.remove(entry.key);
-    if (entry.dueAt > this.#horizon) return;
+    if (entry.dueAt >= this.#horizon && !beyond) return false;
     const slot = { entry, live: true };
     this.#byKey.set(entry.key, slot);
     this.#push(slot);
     if (this.#byKey.size > this.#window) this.#shrink();
+    return slot.live;
   }
 
   remove(key: string): void {
@@ -75,29 +89,23 @@ export class DueIndex<Item> {
     return slot.entry;
   }
 
-  /** The view was read up to here (infinity = to its end): what is due later is not held here. */
+  /** The view was read up to here (infinity = to its end). */
   setHorizon(horizon: number): void {
-    const lower = horizon < this.#horizon;
     this.#horizon = horizon;
-    if (lower) this.#dropBeyond();
   }
 
   /** Keeps the earlier half; the rest is found again in the view. */
   #shrink(): void {
     const slots = [...this.#byKey.values()].sort((a, b) => a.entry.dueAt - b.entry.dueAt);
-    const kept = slots[Math.floor(slots.length / 2)];
-    if (!kept) return;
-    this.#horizon = kept.entry.dueAt;
-    this.#dropBeyond();
-  }
-
-  #dropBeyond(): void {
-    for (const slot of this.#byKey.values()) {
-      if (slot.entry.dueAt <= this.#horizon) continue;
+    const dropped = slots.splice(Math.max(1, Math.floor(this.#window / 2)));
+    this.#horizon = Math.min(this.#horizon, dropped[0]?.entry.dueAt ?? this.#horizon);
+    this.#shrinks += 1;
+    this.#heap = slots;
+    for (const slot of dropped) {
       slot.live = false;
       this.#byKey.delete(slot.entry.key);
     }
-    this.#compact();
+    for (const { entry } of dropped) this.#dropped(entry);
   }
 
   #compact(): void {

@@ -5,7 +5,7 @@
  *  1. Steps leave in the order in which they were decided; those of one decision share a batch (atomic).
  *  2. A batch is settled once: committed, or abandoned with an error that its callers see.
  */
-import { AtollError } from '../../kernel/errors.ts';
+import type { AtollError } from '../../kernel/errors.ts';
 import type { EncodedStep } from './record-codec.ts';
 
 export class Batch {

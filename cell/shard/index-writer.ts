@@ -7,6 +7,7 @@
  *  2. At most `limit` rows wait (P11); beyond it the newest is turned away and its run's task row brings it back.
  */
 import { sleep, type Clock } from '../../kernel/clock.ts';
+import { AtollError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { IndexRow } from '../history/work.ts';
 import { bounded } from './bounded.ts';
@@ -22,15 +23,17 @@ type IndexPace = Pick<ShardConfig, 'indexDelayMs' | 'indexQueueLimit' | 'stateme
 type Waiting = { readonly row: IndexRow; readonly written: () => void };
 
 const BULK_ROWS = 1_000;
+const LONGEST_PAUSE_MS = 5_000;
 
 export class IndexWriter {
   readonly #index: IndexPort;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #config: IndexPace;
-  #waiting = new Map<string, Waiting>();
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
-  #stopped = false;
+  #writing: Promise<boolean> | undefined;
 
   constructor(options: {
     readonly index: IndexPort;
@@ -49,34 +52,49 @@ export class IndexWriter {
     const known = this.#waiting.get(row.runId);
     if (!known && this.#waiting.size >= this.#config.indexQueueLimit) return false;
     this.#waiting.set(row.runId, { row, written });
-    if (!this.#running && !this.#stopped) this.#running = this.#run();
+    if (!this.#stopping.signal.aborted) this.#running ??= this.#run();
     return true;
+  }
+
+  get size(): number {
+    return this.#waiting.size;
   }
 
   /** Writes at once what waits, as far as the index takes it. */
   async flush(): Promise<void> {
-    while (this.#waiting.size > 0) if (!(await this.#writeBulk())) return;
+    while (this.#waiting.size > 0) if (!(await this.#write())) return;
   }
 
-  /** Writes what waits, once, and takes no more. For a clean stop. */
+  /** Writes what waits, as far as the index takes it, and no more after that. For a clean stop. */
   async stop(): Promise<void> {
-    this.#stopped = true;
+    this.#stopping.abort(new AtollError('cancelled', 'stopping'));
     await this.#running;
+    await this.flush();
   }
 
   async #run(): Promise<void> {
-    let pause = this.#config.indexDelayMs;
-    while (this.#waiting.size > 0) {
-      if (!this.#stopped) await sleep(this.#clock, pause);
-      const wrote = await this.#writeBulk();
-      pause = wrote ? this.#config.indexDelayMs : Math.min(pause * 2, 5_000);
-      if (this.#stopped && !wrote) break;
+    const { signal } = this.#stopping;
+    for (let pause = this.#config.indexDelayMs; this.#waiting.size > 0 && !signal.aborted;) {
+      await sleep(this.#clock, pause, signal).catch(() => {});
+      if (signal.aborted) break;
+      pause = (await this.#write())
+        ? this.#config.indexDelayMs
+        : Math.min(pause * 2, LONGEST_PAUSE_MS);
     }
     this.#running = undefined;
   }
 
+  /** Joins the bulk under way: no row is sent twice at a time. */
+  #write(): Promise<boolean> {
+    this.#writing ??= this.#writeBulk().finally(() => {
+      this.#writing = undefined;
+    });
+    return this.#writing;
+  }
+
   async #writeBulk(): Promise<boolean> {
-    const bulk = [...this.#waiting.values()].slice(0, BULK_ROWS);
+    const bulk: Waiting[] = [];
+    for (const waiting of this.#waiting.values()) if (bulk.push(waiting) === BULK_ROWS) break;
     try {
       await bounded(this.#clock, this.#config.statementDeadlineMs, (signal) =>
         this.#index.upsert(

@@ -2,8 +2,10 @@
  * The ledger of one workflow id in memory (D15): which requests were acknowledged, by request id.
  *
  * Invariants
- *  1. Signals and cancels: at most `signalLimit`, the oldest leaves first.
- *  2. Starts, updates and options: at most `startLimit`; beyond it, entries older than `keepMs` leave, else the next is refused.
+ *  1. Signals and cancels: at most `ledgerSignalLimit`, the oldest leaves first.
+ *  2. Starts, updates and options: at most `ledgerStartLimit`; a start is refused while all of them are younger than
+ *     `ledgerKeepMs`, else the oldest leaves.
+ *  3. A request id is remembered once; the newer entry counts.
  */
 import { AtollError } from '../../kernel/errors.ts';
 import type { LedgerEntry } from '../history/execution.ts';
@@ -18,10 +20,19 @@ export type LedgerLimits = {
 /** An entry with its place in the order of eviction. */
 export type NumberedEntry = { readonly ordinal: number; readonly entry: LedgerEntry };
 
+/** What adding an entry did; it counts for the views only once the entry's record is durable. */
+export type LedgerEffect = {
+  readonly added: NumberedEntry;
+  /** The entry that had to leave for it. */
+  readonly evicted?: NumberedEntry | undefined;
+};
+
+type Entries = Map<string, NumberedEntry>;
+
 export class LedgerMemory implements Ledger {
   readonly #limits: LedgerLimits;
-  readonly #entries = new Map<string, NumberedEntry>();
-  #signals = 0;
+  readonly #signals: Entries = new Map();
+  readonly #starts: Entries = new Map();
   #nextOrdinal = 1;
 
   constructor(limits: LedgerLimits, stored: readonly NumberedEntry[] = []) {
@@ -29,58 +40,47 @@ export class LedgerMemory implements Ledger {
     for (const numbered of stored) this.#insert(numbered);
   }
 
+  get size(): number {
+    return this.#signals.size + this.#starts.size;
+  }
+
   find(requestId: string): LedgerEntry | undefined {
-    return this.#entries.get(requestId)?.entry;
+    return (this.#starts.get(requestId) ?? this.#signals.get(requestId))?.entry;
   }
 
   /** Refuses the next start when the ledger is full of young ones. */
   assertRoomForStart(workflowId: string, now: number): void {
-    if (this.#entries.size - this.#signals < this.#limits.ledgerStartLimit) return;
-    const oldest = this.#oldest(false);
-    if (oldest && now - oldest.entry.at >= this.#limits.ledgerKeepMs) return;
+    const { ledgerStartLimit, ledgerKeepMs } = this.#limits;
+    if (this.#starts.size < ledgerStartLimit) return;
+    const [oldest] = this.#starts.values();
+    if (oldest && now - oldest.entry.at >= ledgerKeepMs) return;
     throw new AtollError(
       'resource-exhausted',
-      `workflow id "${workflowId}" was started ${this.#limits.ledgerStartLimit} times within ` +
-        `${this.#limits.ledgerKeepMs / 3_600_000} h, the limit of its request ledger: use other workflow ids`,
+      `workflow id "${workflowId}" was started ${ledgerStartLimit} times within ` +
+        `${ledgerKeepMs / 3_600_000} h, the limit of its request ledger (ledgerStartLimit): use other workflow ids`,
     );
   }
 
   /** Adds an entry; returns it numbered, and the entry that had to leave. */
-  add(entry: LedgerEntry): {
-    readonly added: NumberedEntry;
-    readonly evicted?: NumberedEntry | undefined;
-  } {
+  add(entry: LedgerEntry): LedgerEffect {
     const added = { ordinal: this.#nextOrdinal, entry };
-    this.#insert(added);
-    const tooMany = isSignal(entry)
-      ? this.#signals > this.#limits.ledgerSignalLimit
-      : this.#entries.size - this.#signals > this.#limits.ledgerStartLimit;
-    const evicted = tooMany ? this.#oldest(isSignal(entry)) : undefined;
-    if (evicted) this.#remove(evicted);
+    const entries = this.#insert(added);
+    const { ledgerSignalLimit, ledgerStartLimit } = this.#limits;
+    if (entries.size <= (entries === this.#signals ? ledgerSignalLimit : ledgerStartLimit)) {
+      return { added };
+    }
+    const [evicted] = entries.values();
+    if (evicted) entries.delete(evicted.entry.requestId);
     return { added, evicted };
   }
 
-  #insert(numbered: NumberedEntry): void {
-    const before = this.#entries.get(numbered.entry.requestId);
-    if (before) this.#remove(before);
-    this.#entries.set(numbered.entry.requestId, numbered);
-    if (isSignal(numbered.entry)) this.#signals += 1;
+  #insert(numbered: NumberedEntry): Entries {
+    const { requestId, kind } = numbered.entry;
+    this.#signals.delete(requestId);
+    this.#starts.delete(requestId);
+    const entries = kind === 'signal' || kind === 'cancel' ? this.#signals : this.#starts;
+    entries.set(requestId, numbered);
     this.#nextOrdinal = Math.max(this.#nextOrdinal, numbered.ordinal + 1);
+    return entries;
   }
-
-  #remove({ entry }: NumberedEntry): void {
-    this.#entries.delete(entry.requestId);
-    if (isSignal(entry)) this.#signals -= 1;
-  }
-
-  #oldest(signal: boolean): NumberedEntry | undefined {
-    for (const numbered of this.#entries.values()) {
-      if (isSignal(numbered.entry) === signal) return numbered;
-    }
-    return undefined;
-  }
-}
-
-function isSignal(entry: LedgerEntry): boolean {
-  return entry.kind === 'signal' || entry.kind === 'cancel';
 }

@@ -9,9 +9,10 @@
  *  2. An unknown outcome is settled by sending the byte-identical row again, in a statement of its own, so that a blocked
  *     key holds up only its shard; a stale session is verified first, so that nobody goes on over a hole.
  *  3. Every row is settled exactly once: committed, fenced, hole or gave-up.
+ *  4. Shards leave in the order in which they came, so that none waits behind a busy one for ever.
  */
-import { invariant } from '../../kernel/invariant.ts';
 import { sleep, type Clock } from '../../kernel/clock.ts';
+import { invariant } from '../../kernel/invariant.ts';
 import type {
   AppendOutcome,
   LogRow,
@@ -21,8 +22,8 @@ import type {
   ShardLog,
   Verdict,
 } from '../storage/shard-log.ts';
-import type { ShardConfig } from './config.ts';
 import { bounded } from './bounded.ts';
+import type { ShardConfig } from './config.ts';
 
 export type Settlement =
   | { readonly kind: 'committed' }
@@ -37,25 +38,36 @@ export interface AppendSource {
   readonly shard: ShardId;
   /** The session on which the shard's last committed row was verified. */
   readonly session: SessionId;
-  /** The next row, if anything gathered. Called only while none of the shard's rows is in flight. */
+  /** The next row, if anything gathered. Called only while none of the shard's rows is in flight. Never throws. */
   takeRow(): LogRow | undefined;
+  /** Never throws. */
   settle(row: LogRow, settlement: Settlement): void;
   /** The shard's last row was found in place on this newer session. */
   verified(session: SessionId): void;
 }
 
-type Lane = { readonly ready: Set<AppendSource>; running: boolean };
+type Lane = {
+  readonly ready: Set<AppendSource>;
+  /** A row that was taken and found too large for the statement before: first in the next one. */
+  carried: Flight | undefined;
+  running: boolean;
+};
+
+type WriterConfig = Pick<
+  ShardConfig,
+  'appendDeadlineMs' | 'appendGiveUpMs' | 'appendStatementBytes' | 'statementDeadlineMs'
+>;
 
 export class LogWriter {
   readonly #log: ShardLog;
   readonly #clock: Clock;
-  readonly #config: ShardConfig;
+  readonly #config: WriterConfig;
   readonly #lanes: readonly [Lane, Lane] = [newLane(), newLane()];
 
   constructor(options: {
     readonly log: ShardLog;
     readonly clock: Clock;
-    readonly config: ShardConfig;
+    readonly config: WriterConfig;
   }) {
     this.#log = options.log;
     this.#clock = options.clock;
@@ -73,7 +85,7 @@ export class LogWriter {
   }
 
   async #run(lane: Lane): Promise<void> {
-    while (lane.ready.size > 0) {
+    while (lane.ready.size > 0 || lane.carried) {
       const batch = this.#take(lane);
       if (batch.length > 0) await this.#send(batch);
     }
@@ -81,23 +93,25 @@ export class LogWriter {
   }
 
   /** Rows of as many shards as fit, in shard order; all of one session, the others wait for the next statement. */
-  #take(lane: Lane): Flight[] {
-    const flights: Flight[] = [];
-    let bytes = 0;
-    for (const source of [...lane.ready].sort((a, b) => a.shard - b.shard)) {
+  #take(lane: Lane): readonly Flight[] {
+    const flights = lane.carried ? [lane.carried] : [];
+    lane.carried = undefined;
+    let bytes = flights[0]?.row.record.length ?? 0;
+    for (const source of lane.ready) {
       if (flights[0] && flights[0].source.session !== source.session) continue;
       if (bytes >= this.#config.appendStatementBytes) break;
       lane.ready.delete(source);
       const row = source.takeRow();
       if (!row) continue;
-      invariant(
-        row.shard === source.shard,
-        `shard ${source.shard} handed out a row of ${row.shard}`,
-      );
-      flights.push({ source, row });
+      const flight = { source, row };
       bytes += row.record.length;
+      if (flights.length > 0 && bytes > this.#config.appendStatementBytes) {
+        lane.carried = flight;
+        break;
+      }
+      flights.push(flight);
     }
-    return flights;
+    return flights.sort((a, b) => a.row.shard - b.row.shard);
   }
 
   async #send(batch: readonly Flight[]): Promise<void> {
@@ -112,39 +126,38 @@ export class LogWriter {
     });
   }
 
-  #append(batch: readonly Flight[]): Promise<readonly AppendOutcome[]> {
+  /** Never rejects: whatever goes wrong, what became of the rows is unknown then. */
+  async #append(batch: readonly Flight[]): Promise<readonly AppendOutcome[]> {
     const session = batch[0]?.source.session;
     invariant(session !== undefined, 'an append of no rows');
-    return bounded(this.#clock, this.#config.appendDeadlineMs, (signal) =>
-      this.#log.append(
-        batch.map((flight) => flight.row),
-        session,
-        signal,
-      ),
-    );
+    const rows = batch.map((flight) => flight.row);
+    try {
+      return await bounded(this.#clock, this.#config.appendDeadlineMs, (signal) =>
+        this.#log.append(rows, session, signal),
+      );
+    } catch (cause) {
+      return rows.map(() => ({ kind: 'unknown', cause }));
+    }
   }
 
   /** Sends the identical row again until the store answers (invariant 2), or the shard gives up. */
   async #settleUnknown(flight: Flight, first: AppendOutcome): Promise<void> {
+    const { source, row } = flight;
     const giveUpAt = this.#clock.monotonicMs() + this.#config.appendGiveUpMs;
     let outcome: AppendOutcome = first;
-    for (let pause = 10; ; pause = Math.min(pause * 2, 500)) {
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       if (outcome.kind === 'committed' || outcome.kind === 'fenced') {
-        return flight.source.settle(flight.row, outcome);
+        return source.settle(row, outcome);
       }
       if (this.#clock.monotonicMs() >= giveUpAt) {
-        return flight.source.settle(flight.row, { kind: 'gave-up', cause: causeOf(outcome) });
+        return source.settle(row, { kind: 'gave-up', cause: causeOf(outcome) });
       }
-      if (outcome.kind === 'unknown') await sleep(this.#clock, pause);
-      else {
-        const verdict = await this.#verify(flight);
-        if (verdict?.kind === 'hole') return flight.source.settle(flight.row, { kind: 'hole' });
-        if (verdict?.kind === 'lost') {
-          return flight.source.settle(flight.row, { kind: 'fenced', by: verdict.to });
-        }
-        if (!verdict) await sleep(this.#clock, pause);
-      }
-      [outcome = outcome] = await this.#append([flight]);
+      // A first stale session is looked after at once; whatever comes again waits, so that no loop is hot.
+      if (outcome.kind === 'unknown' || pause > FIRST_PAUSE_MS) await sleep(this.#clock, pause);
+      const verdict = outcome.kind === 'stale-session' ? await this.#verify(flight) : MINE;
+      if (verdict?.kind === 'hole') return source.settle(row, { kind: 'hole' });
+      if (verdict?.kind === 'lost') return source.settle(row, { kind: 'fenced', by: verdict.to });
+      if (verdict) [outcome = outcome] = await this.#append([flight]);
     }
   }
 
@@ -166,8 +179,12 @@ export class LogWriter {
 
 type Flight = { readonly source: AppendSource; readonly row: LogRow };
 
+const FIRST_PAUSE_MS = 10;
+const LONGEST_PAUSE_MS = 500;
+const MINE: Verdict = { kind: 'mine' };
+
 function newLane(): Lane {
-  return { ready: new Set(), running: false };
+  return { ready: new Set(), carried: undefined, running: false };
 }
 
 function causeOf(outcome: AppendOutcome): unknown {

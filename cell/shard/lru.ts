@@ -1,44 +1,50 @@
-/** A bounded cache that forgets the least recently used entries that may be forgotten; pinned ones come on top (P11). */
+/**
+ * A bounded cache that forgets the least recently used entries that may be forgotten; pinned ones come on top (P11).
+ *
+ * Invariant: an entry that may not be forgotten stays, whatever the bound says.
+ */
 
-export class PinnedLru<Value extends { readonly evictable: boolean }> {
+/** So many entries are looked at in one call, so that no call is long. */
+const LOOKS = 64;
+
+export class PinnedLru<Value> {
   readonly #limit: number;
+  readonly #mayForget: (value: Value) => boolean;
   readonly #entries = new Map<string, Value>();
 
-  constructor(limit: number) {
+  constructor(limit: number, mayForget: (value: Value) => boolean) {
     this.#limit = limit;
+    this.#mayForget = mayForget;
   }
 
   get size(): number {
     return this.#entries.size;
   }
 
+  /** A look counts as a use; while there is plenty of room the order does not matter and is not kept. */
   get(key: string): Value | undefined {
     const value = this.#entries.get(key);
-    if (value) {
+    if (value !== undefined && this.#entries.size > this.#limit / 2) {
       this.#entries.delete(key);
       this.#entries.set(key, value);
     }
     return value;
   }
 
-  /** Looks without counting as a use. */
-  peek(key: string): Value | undefined {
-    return this.#entries.get(key);
-  }
-
   set(key: string, value: Value): void {
+    this.#entries.delete(key);
     this.#entries.set(key, value);
-    if (this.#entries.size > this.#limit) this.trim();
+    this.trim(key);
   }
 
-  /** Forgets what is over the limit and may be forgotten; at most 64 looks a call, so that no call is long. */
-  trim(): void {
-    let looks = 64;
+  /** Forgets what is over the limit and may be forgotten, except the one just added: its asker is about to look. */
+  trim(except?: string): void {
+    let looks = LOOKS;
     for (const [key, value] of this.#entries) {
       if (this.#entries.size <= this.#limit || looks === 0) return;
       looks -= 1;
-      if (value.evictable) this.#entries.delete(key);
-      else this.get(key);
+      this.#entries.delete(key);
+      if (key === except || !this.#mayForget(value)) this.#entries.set(key, value);
     }
   }
 

@@ -7,18 +7,40 @@
  *  2. It always ends: answered, rejected, or with an error that says why at its deadline.
  */
 import type { Clock } from '../../kernel/clock.ts';
-import { startDeadline } from '../../kernel/deadline.ts';
+import { withDeadline } from '../../kernel/deadline.ts';
 import { AtollError } from '../../kernel/errors.ts';
+import { invariant } from '../../kernel/invariant.ts';
 import type { Rng } from '../../kernel/rng.ts';
 import { QueryRejectCondition, WorkflowExecutionStatus } from '../../wire/enums.ts';
 import type { RunState } from '../history/state.ts';
 import type { Matching, OfferedTask } from '../matching/matching.ts';
-import { orAborted } from './bounded.ts';
 import type { CachedRun } from './cached.ts';
 import type { ShardConfig } from './config.ts';
-import type { CallContext, QueryOutcome, StartedTask, Target, WorkflowQuery } from './engine.ts';
-import type { Ownership } from './ownership.ts';
+import type {
+  CallContext,
+  QueryAnswer,
+  QueryOutcome,
+  StartedTask,
+  Target,
+  WorkflowQuery,
+} from './engine.ts';
 import { RunQueries } from './run-queries.ts';
+import type { Found } from './shard-memory.ts';
+
+/** What is asked of the ownership; its parts are described there. */
+export interface QueriedShard {
+  at<T>(target: Target, signal: AbortSignal, use: (found: Found) => T | Promise<T>): Promise<T>;
+  prove(shown: Found, signal: AbortSignal): Promise<void>;
+}
+
+type Registered = {
+  readonly run: CachedRun;
+  readonly id: string;
+  readonly answer: Promise<QueryAnswer>;
+};
+type Asked =
+  | { readonly kind: 'rejected'; readonly status: number }
+  | ({ readonly kind: 'registered' } & Registered);
 
 /** From this attempt on a workflow task counts as failing: queries are told so instead of waiting (BEHAVIOURS 19). */
 const FAILING_ATTEMPT = 3;
@@ -42,32 +64,30 @@ export class QueryDesk {
   }
 
   async query(
-    owned: Ownership,
+    owned: QueriedShard,
     target: Target,
     asked: { readonly query: WorkflowQuery; readonly call: CallContext },
   ): Promise<QueryOutcome> {
     const { query, call } = asked;
-    const { run } = await owned.find(target, call.signal);
-    await owned.prove(run, call.signal);
-    const state = run.committed ?? run.head;
-    if (isRejected(state, query.rejectCondition)) return { kind: 'rejected', status: state.status };
-    const refusal = notReady(state) ?? this.#noRoom(run);
-    if (refusal) throw refusal;
-    run.queries ??= new RunQueries();
-    const id = this.#rng.uuid();
-    const answer = run.queries.add(id, query);
-    this.committed(owned, run);
-    return this.#await(run, { id, answer, signal: call.signal });
+    const runId = await owned.at(target, call.signal, async (found) => {
+      await owned.prove(found, call.signal);
+      return found.run.ref.runId;
+    });
+    // Looked up again after the proof: the run that is asked must be the one that commits are told of.
+    const registered = await owned.at({ ...target, runId }, call.signal, ({ run }) =>
+      this.#register(run, query),
+    );
+    return registered.kind === 'rejected' ? registered : this.#await(registered, call.signal);
   }
 
   /** After each commit of a run: queries without a workflow task to ride on are offered, those of a failing one are told. */
-  committed(owned: Ownership, run: CachedRun): void {
+  committed(run: CachedRun): void {
     const { queries } = run;
     const state = run.committed;
     if (!queries?.busy || !state) return;
     const refusal = notReady(state);
     if (refusal) return queries.fail(refusal);
-    if (state.workflowTask || owned.ended) return;
+    if (state.workflowTask) return;
     for (const id of queries.toOffer()) this.#offer(run, state, id);
   }
 
@@ -83,6 +103,19 @@ export class QueryDesk {
     }
     const query = run.queries?.take(id);
     return query ? { kind: 'taken', query } : { kind: 'obsolete' };
+  }
+
+  #register(run: CachedRun, query: WorkflowQuery): Asked {
+    const state = run.committed;
+    invariant(state !== undefined, `run ${run.ref.runId} is queried before its start is durable`);
+    if (isRejected(state, query.rejectCondition)) return { kind: 'rejected', status: state.status };
+    const refusal = notReady(state) ?? this.#noRoom(run);
+    if (refusal) throw refusal;
+    run.queries ??= new RunQueries();
+    const id = this.#rng.uuid();
+    const answer = run.queries.add(id, query);
+    this.committed(run);
+    return { kind: 'registered', run, id, answer };
   }
 
   #noRoom(run: CachedRun): AtollError | undefined {
@@ -109,35 +142,26 @@ export class QueryDesk {
       scheduledAt: this.#clock.now(),
       queryId,
     };
-    if (this.#matching.offer(task) === 'full') {
-      run.queries?.answer(queryId, {
-        kind: 'failed',
-        message: `task queue "${task.queue.name}" is full`,
-      });
-    } else if (useSticky) {
+    if (useSticky) {
       // A sticky worker that does not come for it loses it to the normal queue.
       this.#clock.after(sticky.scheduleToStartMs, () => {
         if (run.queries?.stillOffered(queryId))
-          this.#matching.offer({ ...task, queue: normalQueue });
+          this.#hand(run, { ...task, queue: normalQueue }, queryId);
       });
     }
+    this.#hand(run, task, queryId);
   }
 
-  async #await(
-    run: CachedRun,
-    waiting: {
-      readonly id: string;
-      readonly answer: Promise<QueryOutcome>;
-      readonly signal: AbortSignal;
-    },
-  ): Promise<QueryOutcome> {
-    const deadline = startDeadline(this.#clock, {
-      what: 'the query',
-      timeoutMs: this.#config.queryTimeoutMs,
-      parent: waiting.signal,
-    });
+  #hand(run: CachedRun, task: OfferedTask, queryId: string): void {
+    if (this.#matching.offer(task) === 'accepted') return;
+    const message = `task queue "${task.queue.name}" is full`;
+    run.queries?.answer(queryId, { kind: 'failed', message });
+  }
+
+  async #await({ run, id, answer }: Registered, parent: AbortSignal): Promise<QueryOutcome> {
+    const options = { what: 'the query', timeoutMs: this.#config.queryTimeoutMs, parent };
     try {
-      return await orAborted(waiting.answer, deadline.signal);
+      return await withDeadline(this.#clock, options, () => answer);
     } catch (error) {
       if (!(error instanceof AtollError) || error.code !== 'deadline-exceeded') throw error;
       const queue = run.head.start.taskQueue;
@@ -147,8 +171,7 @@ export class QueryDesk {
         { cause: error },
       );
     } finally {
-      deadline.done();
-      run.queries?.remove(waiting.id);
+      run.queries?.remove(id);
     }
   }
 }

@@ -1,6 +1,10 @@
 /**
  * The read barrier of a host (PROTOCOLS 4, P13): proof that a shard is still owned here, from a look at the store that
  * began after the asker asked. Askers of all shards share one statement; those who come while it runs share the next.
+ *
+ * Invariants
+ *  1. The look begins after the asker asked.
+ *  2. Every asker is answered: with the proof, or with an error at the statement's deadline at the latest.
  */
 import type { Clock } from '../../kernel/clock.ts';
 import { AtollError } from '../../kernel/errors.ts';
@@ -63,12 +67,7 @@ export class ReadBarrier {
       );
       owners.forEach((owner, i) => outcome.set(owner, settle(owner, verdicts[i], session)));
     } catch (cause) {
-      const error = new AtollError(
-        'unavailable',
-        'the store did not confirm ownership; try again',
-        { cause },
-      );
-      for (const owner of owners) outcome.set(owner, error);
+      for (const owner of owners) outcome.set(owner, unconfirmed(cause));
     }
     for (const { owner, resolve, reject } of askers) {
       const error = outcome.get(owner);
@@ -83,9 +82,12 @@ function settle(
   verdict: Verdict | undefined,
   session: SessionId,
 ): AtollError | undefined {
-  if (verdict?.kind === 'mine') {
-    owner.verified(session);
-    return undefined;
-  }
-  return owner.disproved(verdict ?? { kind: 'hole' });
+  if (!verdict) return unconfirmed('the store gave no verdict');
+  if (verdict.kind !== 'mine') return owner.disproved(verdict);
+  owner.verified(session);
+  return undefined;
+}
+
+function unconfirmed(cause: unknown): AtollError {
+  return new AtollError('unavailable', 'the store did not confirm ownership; try again', { cause });
 }

@@ -37,9 +37,11 @@ export class RunQueries {
 
   /** Registers a query; the promise settles with its answer. */
   add(id: string, query: WorkflowQuery): Promise<QueryAnswer> {
-    return new Promise((resolve, reject) => {
+    const answer = new Promise<QueryAnswer>((resolve, reject) => {
       this.#waiters.set(id, { query, resolve, reject, place: { kind: 'waiting' } });
     });
+    answer.catch(() => {}); // It may fail before its caller waits for it.
+    return answer;
   }
 
   remove(id: string): void {

@@ -10,7 +10,7 @@ import type { RunRow, ShardViews } from '../storage/views.ts';
 import { bounded } from './bounded.ts';
 import type { ShardConfig } from './config.ts';
 import type { Ownership } from './ownership.ts';
-import { stateOfRow } from './shard-memory.ts';
+import { stateOfRow } from './work-rows.ts';
 
 export type ScanCounts = { passes: number; runs: number; healed: number };
 
@@ -38,20 +38,29 @@ export class Scanner {
 
   /** One pass, then again `scanAgainMs` after something changed. Ends with the ownership. */
   async run(): Promise<void> {
+    const { scanAgainMs } = this.#config;
     while (!this.#ownership.ended) {
-      const scannedUpTo = this.#ownership.committed;
-      try {
-        await this.#pass();
-      } catch (error) {
-        this.#log.warn(
-          { err: error, shard: this.#ownership.shard },
-          'a scanner pass broke off; it starts again',
-        );
+      const scannedUpTo = this.#ownership.log.committed;
+      const whole = await this.#tryPass();
+      await sleep(this.#clock, scanAgainMs);
+      // Quiet until something changed: an idle shard costs no statement.
+      while (whole && !this.#ownership.ended && this.#ownership.log.committed === scannedUpTo) {
+        await sleep(this.#clock, scanAgainMs);
       }
-      await sleep(this.#clock, this.#config.scanAgainMs);
-      while (!this.#ownership.ended && this.#ownership.committed === scannedUpTo) {
-        await sleep(this.#clock, this.#config.scanAgainMs);
-      }
+    }
+  }
+
+  async #tryPass(): Promise<boolean> {
+    try {
+      await this.#pass();
+      return true;
+    } catch (error) {
+      if (this.#ownership.ended) return false;
+      this.#log.warn(
+        { err: error, shard: this.#ownership.shard, againMs: this.#config.scanAgainMs },
+        'a scanner pass broke off; it starts again',
+      );
+      return false;
     }
   }
 
@@ -59,15 +68,8 @@ export class Scanner {
     let after: string | undefined;
     let healed = 0;
     do {
-      const page = await bounded(this.#clock, this.#config.statementDeadlineMs, (signal) =>
-        this.#views.openRuns(
-          this.#ownership.shard,
-          { after, limit: this.#config.scanPageRuns },
-          signal,
-        ),
-      );
-      for (const row of page.rows) healed += this.#check(row);
-      this.counts.runs += page.rows.length;
+      const page = await this.#page(after);
+      healed += page.healed;
       after = page.next;
       if (after !== undefined) await sleep(this.#clock, this.#config.scanPauseMs);
     } while (after !== undefined && !this.#ownership.ended);
@@ -79,6 +81,22 @@ export class Scanner {
         'the scanner found pending work that nobody drove',
       );
     }
+  }
+
+  #page(after: string | undefined): Promise<{ healed: number; next?: string | undefined }> {
+    const { memory, shard } = this.#ownership;
+    const { statementDeadlineMs, scanPageRuns: limit } = this.#config;
+    return memory.reading(
+      () =>
+        bounded(this.#clock, statementDeadlineMs, (signal) =>
+          this.#views.openRuns(shard, { after, limit }, signal),
+        ),
+      (page) => {
+        this.counts.runs += page.rows.length;
+        const healed = page.rows.reduce((sum, row) => sum + this.#check(row), 0);
+        return { healed, next: page.next };
+      },
+    );
   }
 
   #check(row: RunRow): number {

@@ -3,17 +3,16 @@
  * log writer, read barrier, view loader, checkpointer, index writer, query desk.
  */
 import type { Clock } from '../../kernel/clock.ts';
+import { orAbort, withDeadline } from '../../kernel/deadline.ts';
 import { AtollError } from '../../kernel/errors.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { Rng } from '../../kernel/rng.ts';
-import { sliceEvents } from '../../wire/event-scan.ts';
 import { defaultHistoryLimits, type HistoryLimits, type Reply } from '../history/decision.ts';
 import type { RunInput, StartInput } from '../history/input.ts';
 import type { Matching, OfferedTask } from '../matching/matching.ts';
 import type { ShardId, ShardLog } from '../storage/shard-log.ts';
 import type { ShardViews } from '../storage/views.ts';
-import { bounded, orAborted } from './bounded.ts';
 import type { CachedRun } from './cached.ts';
 import { Checkpointer } from './checkpointer.ts';
 import type { ShardConfig } from './config.ts';
@@ -31,9 +30,12 @@ import type {
 } from './engine.ts';
 import { IndexWriter, type IndexPort } from './index-writer.ts';
 import { LogWriter } from './log-writer.ts';
-import type { HostParts, Ownership } from './ownership.ts';
+import { readHistory } from './history-reader.ts';
+import type { HostParts } from './host-parts.ts';
+import type { Ownership } from './ownership.ts';
 import { QueryDesk } from './query-desk.ts';
 import { ReadBarrier } from './read-barrier.ts';
+import type { Found } from './shard-memory.ts';
 import { shardOf } from './shard-of.ts';
 import { ShardOwner, type Stop } from './shard-owner.ts';
 import { ViewLoader } from './view-loader.ts';
@@ -89,7 +91,7 @@ export class ShardHost implements Engine {
       loader: new ViewLoader(views, clock, config.statementDeadlineMs),
       index: this.#index,
       queries: this.#desk,
-      epochOf: options.epochOf,
+      epochOf: (namespaceId) => options.epochOf(namespaceId),
       dirty: () => this.#checkpointer.wake(),
     };
     for (const shard of options.shards) {
@@ -133,63 +135,45 @@ export class ShardHost implements Engine {
 
   async read(target: Target, call: CallContext): Promise<RunView> {
     const ownership = await this.#ownership(target, call.signal);
-    const { execution, run } = await ownership.find(target, call.signal);
-    await ownership.prove(run, call.signal);
-    return viewOf(run, execution);
+    return ownership.at(target, call.signal, async (found) => {
+      await ownership.prove(found, call.signal);
+      return viewOf(found);
+    });
   }
 
-  /**
-   * Needs no proof of its own: events up to an id that a proven read or a started task named never change.
-   */
+  /** Needs no proof of its own: events up to an id that a proven read or a started task named never change. */
   async history(
     ref: RunRef,
     range: { readonly fromEventId: number; readonly toEventId: number; readonly maxBytes: number },
     call: CallContext,
   ): Promise<HistoryPage> {
+    const { views, clock, config } = this.#options;
     const ownership = await this.#ownership(ref, call.signal);
-    const { run } = await ownership.find(ref, call.signal);
-    const to = Math.min(range.toEventId, (run.committed?.nextEventId ?? 1) - 1);
-    const chunks: Uint8Array[] = [];
-    let next = range.fromEventId;
-    let bytes = 0;
-    const keep = (chunk: { first: number; last: number; events: Uint8Array }) => {
-      if (chunk.last < next || chunk.first > to || bytes >= range.maxBytes) return;
-      const last = Math.min(chunk.last, to);
-      const whole = chunk.first >= next && last === chunk.last;
-      const part = whole ? chunk.events : sliceEvents(chunk.events, next, last);
-      chunks.push(part);
-      bytes += part.length;
-      next = last + 1;
-    };
-    const inMemory = run.chunks[0]?.first ?? Number.POSITIVE_INFINITY;
-    while (next <= to && next < inMemory && bytes < range.maxBytes) {
-      const before = next;
-      for (const row of await this.#stored(ownership.shard, ref, {
-        next,
-        bytes,
-        max: range.maxBytes,
-      })) {
-        keep({ first: row.firstEventId, last: row.lastEventId, events: row.events });
-      }
-      if (next === before) break;
-    }
-    if (next >= inMemory) for (const chunk of run.chunks) keep(chunk);
-    invariant(
-      next > to || bytes >= range.maxBytes,
-      `history of run ${ref.runId} ends at event ${next - 1}, its state at ${to}`,
+    const { shard } = ownership;
+    return ownership.at(ref, call.signal, ({ run }) =>
+      readHistory(run, range, (from, maxBytes) =>
+        withDeadline(
+          clock,
+          {
+            what: 'a read of stored history',
+            timeoutMs: config.statementDeadlineMs,
+            parent: call.signal,
+          },
+          (signal) => views.history(shard, ref, { fromEventId: from, maxBytes }, signal),
+        ),
+      ),
     );
-    return { chunks, fromEventId: range.fromEventId, toEventId: next - 1 };
   }
 
   async waitForEvents(ref: RunRef, afterEventId: number, call: CallContext): Promise<void> {
     const ownership = await this.#ownership(ref, call.signal);
-    const { run } = await ownership.find(ref, call.signal);
-    while (!ownership.ended) {
+    const came = ({ run }: Found) => {
       const state = run.committed;
-      if (state && (state.closedAt !== undefined || state.nextEventId - 1 > afterEventId)) return;
-      await nextCommit(run, call.signal);
-    }
-    throw ownership.ended;
+      if (state && (state.closedAt !== undefined || state.nextEventId - 1 > afterEventId))
+        return true;
+      return nextCommit(run, call.signal).then(() => false);
+    };
+    while (!(await ownership.at(ref, call.signal, came)));
   }
 
   async startTask(
@@ -199,16 +183,22 @@ export class ShardHost implements Engine {
   ): Promise<StartedTask> {
     const target = { ...task.queue, workflowId: task.workflowId, runId: task.runId };
     const ownership = await this.#ownership(target, call.signal);
-    if (task.kind === 'query-task') return this.#startQuery(ownership, task, call);
+    if (task.kind === 'query-task') {
+      return ownership.at(target, call.signal, (found) => {
+        const taken = this.#desk.take(found.run, task);
+        if (taken.kind !== 'taken') return taken;
+        return { kind: 'query', view: viewOf(found), query: taken.query };
+      });
+    }
     const kind = task.kind === 'workflow-task' ? 'start-workflow-task' : 'start-activity';
     const { scheduledEventId, attempt } = task;
-    const { reply } = await ownership.execute(
-      target,
-      { kind, scheduledEventId, attempt, ...poller },
-      call,
-    );
-    if (reply.kind === 'obsolete') return { kind: 'obsolete' };
+    const input = { kind, scheduledEventId, attempt, ...poller } as const;
+    const { reply } = await ownership.execute(target, input, call);
     const run = ownership.memory.peekRun(target);
+    if (reply.kind === 'obsolete') {
+      if (run) ownership.offerAgain(run, task);
+      return { kind: 'obsolete' };
+    }
     const queries = kind === 'start-workflow-task' ? run?.queries?.ride() : undefined;
     return { kind: 'started', reply, queries: queries ?? new Map() };
   }
@@ -221,30 +211,6 @@ export class ShardHost implements Engine {
   answerQuery(ref: RunRef, queryId: string, answer: QueryAnswer): void {
     const ownership = this.#owner(ref).current;
     ownership?.memory.peekRun(ref)?.queries?.answer(queryId, answer);
-  }
-
-  async #startQuery(
-    ownership: Ownership,
-    task: OfferedTask,
-    call: CallContext,
-  ): Promise<StartedTask> {
-    const target = { ...task.queue, workflowId: task.workflowId, runId: task.runId };
-    const { execution, run } = await ownership.find(target, call.signal);
-    const taken = this.#desk.take(run, task);
-    if (taken.kind !== 'taken') return taken;
-    return { kind: 'query', view: viewOf(run, execution), query: taken.query };
-  }
-
-  #stored(
-    shard: ShardId,
-    ref: RunRef,
-    want: { readonly next: number; readonly bytes: number; readonly max: number },
-  ) {
-    const { clock, config, views } = this.#options;
-    const range = { fromEventId: want.next, maxBytes: want.max - want.bytes };
-    return bounded(clock, config.statementDeadlineMs, (signal) =>
-      views.history(shard, ref, range, signal),
-    );
   }
 
   #owner(target: Target): ShardOwner {
@@ -264,20 +230,12 @@ export class ShardHost implements Engine {
   }
 }
 
-function viewOf(
-  run: CachedRun,
-  execution: { current: RunView['execution']['current']; ledger: RunView['execution']['ledger'] },
-): RunView {
+function viewOf({ run, execution }: Found): RunView {
   const state = run.committed;
   invariant(state !== undefined, `run ${run.ref.runId} is read before its start is durable`);
   const start = run.liveStart(state);
-  const { namespaceId, workflowId } = run.ref;
-  const { current, ledger } = execution;
-  return {
-    state,
-    execution: { namespaceId, workflowId, current, ledger },
-    ...(start ? { start } : {}),
-  };
+  const current = execution.committedCurrent ?? execution.current;
+  return { state, execution: { ...execution.head, current }, ...(start ? { start } : {}) };
 }
 
 function nextCommit(run: CachedRun, signal: AbortSignal): Promise<void> {
@@ -286,5 +244,5 @@ function nextCommit(run: CachedRun, signal: AbortSignal): Promise<void> {
     wake = resolve;
   });
   run.waiters.add(wake);
-  return orAborted(woken, signal).finally(() => run.waiters.delete(wake));
+  return orAbort(woken, signal).finally(() => run.waiters.delete(wake));
 }

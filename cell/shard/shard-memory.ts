@@ -2,46 +2,60 @@
  * An owner's memory of executions and runs, read through from the views: bounded, each object once.
  *
  * Invariants
- *  1. An entry that is dirty or pending is never forgotten, so a view row that is read is never older than what was
- *     forgotten.
- *  2. Two loads of one key end in the same object.
+ *  1. An entry that is not settled is never forgotten, so a view row that is read is never older than what was forgotten.
+ *  2. That holds for reads under way too: what was saved after a read began is kept until it ends.
+ *  3. Two loads of one key end in the same object.
  */
 import type { CurrentRun, LedgerEntry } from '../history/execution.ts';
-import { decodeState, type EncodedState } from '../history/state-codec.ts';
-import { pendingWork } from '../history/history.ts';
-import type { RunState } from '../history/state.ts';
-import type { Work } from '../history/work.ts';
 import type { ShardId } from '../storage/shard-log.ts';
 import type { LedgerRow, RunRow } from '../storage/views.ts';
 import { decodeBlob } from './blob.ts';
 import { CachedExecution, CachedRun } from './cached.ts';
 import type { ShardConfig } from './config.ts';
-import type { RunRef } from './engine.ts';
+import type { RunRef, Target } from './engine.ts';
 import { LedgerMemory, type NumberedEntry } from './ledger-memory.ts';
 import { PinnedLru } from './lru.ts';
-import type { ViewLoader } from './view-loader.ts';
+import type { StoredExecution, ViewLoader } from './view-loader.ts';
+import { stateOfRow, workRows } from './work-rows.ts';
 
 export type Found = { readonly execution: CachedExecution; readonly run: CachedRun };
-type ExecutionId = { readonly namespaceId: string; readonly workflowId: string };
+export type ExecutionId = { readonly namespaceId: string; readonly workflowId: string };
+
+type Entry = { readonly settled: boolean; readonly savedIn: number };
+/** A read of views under way; `from` = the saves that had ended when it began. */
+type Read = { readonly from: number };
+type MemoryConfig = Pick<
+  ShardConfig,
+  'cachedRunLimit' | 'ledgerStartLimit' | 'ledgerSignalLimit' | 'ledgerKeepMs'
+>;
 
 export class ShardMemory {
   readonly #shard: ShardId;
   readonly #loader: ViewLoader;
-  readonly #config: ShardConfig;
+  readonly #config: MemoryConfig;
   readonly #runs: PinnedLru<CachedRun>;
   readonly #executions: PinnedLru<CachedExecution>;
-  readonly #loading = new Map<string, Promise<CachedRun | CachedExecution | undefined>>();
+  readonly #loading = new Map<string, Promise<boolean>>();
+  /** In the order in which they began. */
+  readonly #reads = new Set<Read>();
+  #saves = 0;
+  #holding = 0;
 
   constructor(options: {
     readonly shard: ShardId;
     readonly loader: ViewLoader;
-    readonly config: ShardConfig;
+    readonly config: MemoryConfig;
   }) {
     this.#shard = options.shard;
     this.#loader = options.loader;
     this.#config = options.config;
-    this.#runs = new PinnedLru(options.config.cachedRunLimit);
-    this.#executions = new PinnedLru(options.config.cachedRunLimit);
+    const mayForget = (entry: Entry) => this.#mayForget(entry);
+    this.#runs = new PinnedLru<CachedRun>(options.config.cachedRunLimit, mayForget);
+    this.#executions = new PinnedLru<CachedExecution>(options.config.cachedRunLimit, mayForget);
+  }
+
+  get size(): number {
+    return this.#runs.size;
   }
 
   /** What is in memory, without waiting. */
@@ -50,7 +64,15 @@ export class ShardMemory {
   }
 
   peekRun(ref: RunRef): CachedRun | undefined {
-    return this.#runs.get(runKey(ref));
+    const run = this.#runs.get(ref.runId);
+    const same = run?.ref.workflowId === ref.workflowId && run.ref.namespaceId === ref.namespaceId;
+    return same ? run : undefined;
+  }
+
+  peek(target: Target): Found | undefined {
+    const execution = this.peekExecution(target);
+    const run = execution && this.peekRun(runOf(target, execution));
+    return run ? { execution, run } : undefined;
   }
 
   cachedRuns(): IterableIterator<CachedRun> {
@@ -58,7 +80,7 @@ export class ShardMemory {
   }
 
   addRun(run: CachedRun): void {
-    this.#runs.set(runKey(run.ref), run);
+    this.#runs.set(run.ref.runId, run);
   }
 
   addExecution(execution: CachedExecution): void {
@@ -69,64 +91,111 @@ export class ShardMemory {
     return new LedgerMemory(this.#config, stored);
   }
 
-  /** Forgets what is over the bound; called when a checkpoint made entries evictable. */
+  /** A checkpoint was taken by the store; returns its number, for the entries that it saved. */
+  saved(): number {
+    this.#saves += 1;
+    return this.#saves;
+  }
+
+  /** Forgets what is over the bound; called when a checkpoint made entries forgettable. */
   trim(): void {
     this.#runs.trim();
     this.#executions.trim();
   }
 
-  async run(ref: RunRef): Promise<CachedRun | undefined> {
-    const known = this.#runs.get(runKey(ref));
-    if (known) return known;
-    const loaded = await this.#once(`run/${runKey(ref)}`, async () => {
-      const row = await this.#loader.run({ ...ref, shard: this.#shard });
-      return row ? this.#keepRun(row) : undefined;
-    });
-    return loaded instanceof CachedRun ? loaded : undefined;
+  /**
+   * Reads views and uses what was read: until it ends nothing is forgotten that is newer than what it may read
+   * (invariant 2). `use` and the end of the read are one turn.
+   */
+  async reading<Rows, Result>(
+    read: () => Promise<Rows>,
+    use: (rows: Rows) => Result,
+  ): Promise<Result> {
+    const mine = { from: this.#saves };
+    this.#reads.add(mine);
+    try {
+      return use(await read());
+    } finally {
+      this.#reads.delete(mine);
+    }
   }
 
-  async execution(id: ExecutionId): Promise<CachedExecution | undefined> {
-    const known = this.#executions.get(executionKey(id));
-    if (known) return known;
-    const loaded = await this.#once(`execution/${executionKey(id)}`, async () => {
-      const stored = await this.#loader.execution({ ...id, shard: this.#shard });
-      if (!stored) return undefined;
-      const made = this.#executions.get(executionKey(id));
-      if (made) return made;
-      const execution = new CachedExecution({
-        namespaceId: id.namespaceId,
-        workflowId: id.workflowId,
-        current: decodeBlob(stored.row.pointer, 'execution') as CurrentRun,
-        committed: true,
-        ledger: this.newLedger(stored.ledger.map(numbered)),
-        viewSeq: stored.row.seq,
-      });
-      this.addExecution(execution);
-      return execution;
-    });
-    return loaded instanceof CachedExecution ? loaded : undefined;
+  /** Forgets nothing meanwhile: whoever loads many needs all of them at hand, however many they are. */
+  async holding(work: () => Promise<void>): Promise<void> {
+    this.#holding += 1;
+    try {
+      await work();
+    } finally {
+      this.#holding -= 1;
+    }
   }
 
-  #keepRun(row: RunRow): CachedRun {
-    const made = this.#runs.get(runKey(row));
-    if (made) return made;
-    const state = stateOfRow(row);
-    const run = new CachedRun({
-      ref: { namespaceId: row.namespaceId, workflowId: row.workflowId, runId: row.runId },
-      head: state,
-      committed: state,
-      seq: row.seq,
-      storedWork: workRows(pendingWork(state)),
+  /** Runs that changed, or were saved, since a `reading` began that may not have seen it. */
+  *newerThan(saves: number): Iterable<CachedRun> {
+    for (const run of this.#runs.values()) if (run.dirty || run.savedIn > saves) yield run;
+  }
+
+  get saves(): number {
+    return this.#saves;
+  }
+
+  /**
+   * Loads what the views hold of the target, unless memory has it. Look with `peek` afterwards: memory may be so short
+   * that it is forgotten again. False: there is none.
+   */
+  async load(target: Target): Promise<boolean> {
+    if (!(await this.loadExecution(target))) return false;
+    const execution = this.peekExecution(target);
+    return execution ? this.loadRun(runOf(target, execution)) : true;
+  }
+
+  loadRun(ref: RunRef): Promise<boolean> {
+    if (this.peekRun(ref)) return Promise.resolve(true);
+    return this.#once(`run/${ref.runId}/${executionKey(ref)}`, () =>
+      this.reading(
+        () => this.#loader.run({ ...ref, shard: this.#shard }),
+        (row) => {
+          if (this.peekRun(ref)) return true;
+          if (row) this.addRun(runOfRow(row));
+          return row !== undefined;
+        },
+      ),
+    );
+  }
+
+  loadExecution(id: ExecutionId): Promise<boolean> {
+    if (this.peekExecution(id)) return Promise.resolve(true);
+    return this.#once(`execution/${executionKey(id)}`, () =>
+      this.reading(
+        () => this.#loader.execution({ ...id, shard: this.#shard }),
+        (stored) => {
+          if (this.peekExecution(id)) return true;
+          if (stored) this.addExecution(this.#executionOf(stored));
+          return stored !== undefined;
+        },
+      ),
+    );
+  }
+
+  #executionOf({ row, ledger }: StoredExecution): CachedExecution {
+    return new CachedExecution({
+      namespaceId: row.namespaceId,
+      workflowId: row.workflowId,
+      current: decodeBlob(row.pointer, 'execution') as CurrentRun,
+      committed: true,
+      ledger: this.newLedger(ledger.map(numbered)),
+      viewSeq: row.seq,
     });
-    this.addRun(run);
-    return run;
+  }
+
+  #mayForget({ settled, savedIn }: Entry): boolean {
+    if (!settled || this.#holding > 0) return false;
+    const [oldest] = this.#reads;
+    return !oldest || savedIn <= oldest.from;
   }
 
   /** Joins loads of the same key that are under way. */
-  #once(
-    key: string,
-    load: () => Promise<CachedRun | CachedExecution | undefined>,
-  ): Promise<CachedRun | CachedExecution | undefined> {
+  #once(key: string, load: () => Promise<boolean>): Promise<boolean> {
     const under = this.#loading.get(key);
     if (under) return under;
     const loading = load().finally(() => this.#loading.delete(key));
@@ -135,13 +204,20 @@ export class ShardMemory {
   }
 }
 
-/** The work rows that the views hold of this work: due time of a clock, nothing of a task. */
-export function workRows(work: readonly Work[]): Map<string, number | undefined> {
-  return new Map(work.map((item) => [item.key, item.kind === 'timer' ? item.dueAt : undefined]));
+function runOf(target: Target, execution: CachedExecution): RunRef {
+  const { namespaceId, workflowId } = target;
+  return { namespaceId, workflowId, runId: target.runId ?? execution.current.runId };
 }
 
-export function stateOfRow(row: { readonly state: Uint8Array }): RunState {
-  return decodeState(decodeBlob(row.state, 'run') as EncodedState);
+function runOfRow(row: RunRow): CachedRun {
+  const state = stateOfRow(row);
+  return new CachedRun({
+    ref: { namespaceId: row.namespaceId, workflowId: row.workflowId, runId: row.runId },
+    head: state,
+    committed: state,
+    seq: row.seq,
+    storedWork: workRows(state),
+  });
 }
 
 function numbered(row: LedgerRow): NumberedEntry {
@@ -150,8 +226,4 @@ function numbered(row: LedgerRow): NumberedEntry {
 
 function executionKey(id: ExecutionId): string {
   return `${id.namespaceId}/${id.workflowId}`;
-}
-
-function runKey(ref: RunRef): string {
-  return `${ref.runId}/${ref.namespaceId}/${ref.workflowId}`;
 }

@@ -7,15 +7,18 @@
  *      └─────────┘
  */
 import { sleep } from '../../kernel/clock.ts';
+import { orAbort } from '../../kernel/deadline.ts';
 import { AtollError } from '../../kernel/errors.ts';
 import { InvariantError } from '../../kernel/invariant.ts';
 import type { RangeId, ShardId, ShardLog } from '../storage/shard-log.ts';
 import type { ShardViews } from '../storage/views.ts';
-import { orAborted } from './bounded.ts';
-import { Ownership, type Ending, type HostParts } from './ownership.ts';
-import { replayTail, ViewReader } from './recovery.ts';
+import type { Ending } from './ending.ts';
+import type { HostParts } from './host-parts.ts';
+import { Ownership } from './ownership.ts';
+import { replayTail } from './recovery.ts';
 import { Scanner, type ScanCounts } from './scanner.ts';
 import { takeOver, type Taken } from './takeover.ts';
+import { ViewReader, type PendingKind } from './view-reader.ts';
 
 type Phase =
   | { readonly kind: 'taking'; readonly over: Promise<void>; readonly tell: () => void }
@@ -63,29 +66,19 @@ export class ShardOwner {
       const phase = this.#phase;
       if (phase.kind === 'owned') return phase.ownership;
       if (phase.kind === 'stopped') throw phase.why;
-      await orAborted(phase.over, signal);
+      await orAbort(phase.over, signal);
     }
   }
 
-  /** Takes the shard over, trying until it is owned or stopped. */
+  /** Takes the shard over, trying until it is owned or stopped. Never rejects. */
   async take(): Promise<void> {
-    for (let pause = 50; !this.#closed; pause = Math.min(pause * 2, 2_000)) {
+    for (let pause = FIRST_PAUSE_MS; !this.#closed; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       try {
-        const { clock, rng, config } = this.#parts;
-        const { statementDeadlineMs } = config;
-        const takeover = await takeOver({
-          log: this.#log,
-          clock,
-          rng,
-          shard: this.shard,
-          statementDeadlineMs,
-        });
-        if (takeover.kind === 'lost') return this.#stop({ kind: 'lost', to: takeover.to });
-        return await this.#begin(takeover.taken);
+        return await this.#takeOnce();
       } catch (error) {
         if (isFatal(error)) return this.#stop({ kind: 'broken', cause: error });
         this.#parts.log.warn(
-          { err: error, shard: this.shard },
+          { err: error, shard: this.shard, pauseMs: pause },
           'a takeover did not end; trying again',
         );
         await sleep(this.#parts.clock, pause);
@@ -93,14 +86,29 @@ export class ShardOwner {
     }
   }
 
+  /** Ends what is owned, or the takeover under way. */
   close(): void {
     this.#closed = true;
-    this.current?.end({ kind: 'closed' });
+    const before = this.#phase;
+    if (before.kind === 'owned') before.ownership.end({ kind: 'closed' });
+    if (before.kind !== 'taking') return;
+    this.#phase = { kind: 'stopped', why: stopped(this.shard, 'it was closed') };
+    before.tell();
+  }
+
+  async #takeOnce(): Promise<void> {
+    const { clock, rng, config } = this.#parts;
+    const { statementDeadlineMs } = config;
+    const options = { log: this.#log, clock, rng, shard: this.shard, statementDeadlineMs };
+    const takeover = await takeOver(options);
+    if (this.#closed) return;
+    if (takeover.kind === 'lost') this.#stop({ kind: 'lost', to: takeover.to });
+    else await this.#begin(takeover.taken);
   }
 
   async #begin(taken: Taken): Promise<void> {
     const { clock, log, config } = this.#parts;
-    const reader: { read: (what: 'timers' | 'tasks') => void } = { read: () => {} };
+    const reader: { read: (what: PendingKind) => void } = { read: () => {} };
     const ownership = new Ownership({
       shard: this.shard,
       range: taken.range,
@@ -111,21 +119,30 @@ export class ShardOwner {
       onEnd: (ending) => this.#ended(ownership, ending),
       onRefill: (what) => reader.read(what),
     });
-    await replayTail(ownership, taken.rows);
+    try {
+      await replayTail(ownership, taken.rows);
+    } catch (cause) {
+      ownership.end({ kind: 'again', cause }); // Nothing of it may act any more.
+      throw cause;
+    }
+    if (this.#closed) return ownership.end({ kind: 'closed' });
     if (ownership.ended) throw ownership.ended;
     const options = { ownership, views: this.#views, clock, log, config };
     const views = new ViewReader(options);
     reader.read = (what) => void views.read(what);
-    const scanner = new Scanner(options);
-    const before = this.#phase;
-    this.#phase = { kind: 'owned', ownership, scanner };
-    this.takeovers += 1;
-    if (before.kind === 'taking') before.tell();
+    this.#enter(ownership, new Scanner(options), views);
     log.info(
       { shard: this.shard, range: taken.range, tail: taken.rows.length },
       'shard taken over',
     );
     if (taken.rows.length > 1) this.#parts.dirty();
+  }
+
+  #enter(ownership: Ownership, scanner: Scanner, views: ViewReader): void {
+    const before = this.#phase;
+    this.#phase = { kind: 'owned', ownership, scanner };
+    this.takeovers += 1;
+    if (before.kind === 'taking') before.tell();
     void Promise.all([views.read('tasks'), views.read('timers')]).then(() => scanner.run());
   }
 
@@ -159,6 +176,9 @@ export class ShardOwner {
     this.#onStop(stop);
   }
 }
+
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 2_000;
 
 function newTaking(): Phase {
   let tell = () => {};

@@ -17,7 +17,7 @@ import { bounded } from './bounded.ts';
 
 const KEYS_PER_READ = 500;
 
-type StoredExecution = { readonly row: ExecutionRow; readonly ledger: readonly LedgerRow[] };
+export type StoredExecution = { readonly row: ExecutionRow; readonly ledger: readonly LedgerRow[] };
 
 export class ViewLoader {
   readonly #runs: Coalesced<RunKey & { readonly shard: ShardId }, RunRow | undefined>;
@@ -50,7 +50,7 @@ type Asked<Key, Row> = {
 
 class Coalesced<Key, Row> {
   readonly #read: (keys: readonly Key[]) => Promise<readonly Row[]>;
-  #asked: Asked<Key, Row>[] = [];
+  readonly #asked: Asked<Key, Row>[] = [];
   #running = false;
 
   constructor(read: (keys: readonly Key[]) => Promise<readonly Row[]>) {

@@ -6,7 +6,7 @@
  * Invariants
  *  1. Only committed states are synced: no effect leaves before its seq is durable.
  *  2. Arming is idempotent by (run, key); what a state no longer names is disarmed.
- *  3. Held tasks and clocks are bounded; what does not fit is read again from the views (P11).
+ *  3. Held tasks and clocks are bounded; what does not fit is not marked as armed, and is read again from the views (P11).
  */
 import type { CancelAlarm, Clock } from '../../kernel/clock.ts';
 import type { Log } from '../../kernel/log.ts';
@@ -29,7 +29,9 @@ export interface DrivenShard {
 
 type TaskWork = Extract<Work, { kind: 'workflow-task' | 'activity-task' }>;
 type Due = { readonly run: RunRef; readonly work: string; readonly task: TaskWork | undefined };
-type Armed = 'clock' | 'offered' | 'held';
+/** Where armed work is; a held task is in the list of its queue. */
+type Armed = 'clock' | 'offered' | { readonly heldIn: string };
+type Held = { readonly run: RunRef; readonly work: string; readonly task: OfferedTask };
 
 /** A task's alarm never sleeps longer, so that a jump of the wall clock is noticed (D16). */
 const LONGEST_SLEEP_MS = 60_000;
@@ -42,10 +44,7 @@ export class WorkDriver {
   readonly #config: ShardConfig;
   readonly #armed = new Map<string, Map<string, Armed>>();
   readonly #due: DueIndex<Due>;
-  readonly #held = new Map<
-    string,
-    Map<string, { readonly run: RunRef; readonly task: OfferedTask }>
-  >();
+  readonly #held = new Map<string, Map<string, Held>>();
   #heldCount = 0;
   #overflowed = false;
   #alarm: { readonly at: number; readonly cancel: CancelAlarm } | undefined;
@@ -63,7 +62,9 @@ export class WorkDriver {
     this.#matching = options.matching;
     this.#log = options.log;
     this.#config = options.config;
-    this.#due = new DueIndex(options.config.timerWindow);
+    this.#due = new DueIndex(options.config.timerWindow, ({ item }) =>
+      this.#forget(item.run, item.work),
+    );
   }
 
   stop(): void {
@@ -71,9 +72,23 @@ export class WorkDriver {
     this.#alarm?.cancel();
   }
 
-  /** Where the timer view must be read from, when the window has room. */
+  /** Clocks due at this time or later may be in the timer view alone. */
   get timerHorizon(): number {
     return this.#due.horizon;
+  }
+
+  /** Grows whenever clocks had to leave for earlier ones. */
+  get timerShrinks(): number {
+    return this.#due.shrinks;
+  }
+
+  /** The window has room, and there may be clocks beyond its horizon. */
+  get wantsTimers(): boolean {
+    return this.#due.wantsMore;
+  }
+
+  get heldTasks(): number {
+    return this.#heldCount;
   }
 
   /** Holds the register against a run's pending work. Returns how much was missing (the scanner counts it as healed). */
@@ -91,10 +106,10 @@ export class WorkDriver {
     return missing;
   }
 
-  /** Arms a clock that the timer view names, without its run. */
+  /** Arms a clock that the timer view names, also beyond the horizon: the view is being read there. */
   adopt(run: RunRef, work: string, dueAt: number): void {
     if (this.#armed.get(run.runId)?.has(work)) return;
-    this.#setClock(run, { work, dueAt, task: undefined });
+    this.#setClock(run, { work, dueAt, task: undefined }, true);
   }
 
   /** The timer view was read up to this due time. */
@@ -103,25 +118,25 @@ export class WorkDriver {
     this.#schedule();
   }
 
-  /** A task left matching: the run decides now what becomes of it. */
-  taken(run: RunRef, work: string): void {
-    this.#forget(run, work);
+  /** A task left matching without being started: sync its run, so that it is offered again if it is still wanted. */
+  left(run: RunRef, task: OfferedTask): void {
+    const { scheduledEventId: id, attempt } = task;
+    const keys = task.kind === 'activity-task' ? [`a:${id}:${attempt}`] : [`w:${id}:${attempt}`];
+    for (const key of keys.flatMap((each) => [each, `${each}:s`])) {
+      if (this.#armed.get(run.runId)?.get(key) === 'offered') this.#forget(run, key);
+    }
   }
 
   /** Matching has room in a queue again. */
   onRoom(queue: QueueKey): void {
-    const held = this.#held.get(queueName(queue));
-    for (const [id, { run, task }] of held ?? []) {
-      if (this.#matching.offer(task) === 'full') return;
-      held?.delete(id);
-      this.#heldCount -= 1;
-      this.#mark(run, workKeyOf(id), 'offered');
+    if (this.#stopped) return;
+    const name = queueName(queue);
+    for (const [id, held] of this.#held.get(name) ?? []) {
+      if (this.#matching.offer(held.task) === 'full') return;
+      this.#unhold(name, id);
+      this.#mark(held.run, held.work, 'offered');
     }
-    this.#held.delete(queueName(queue));
-    if (this.#overflowed && this.#heldCount < this.#config.heldTaskLimit / 2) {
-      this.#overflowed = false;
-      this.#shard.refill('tasks');
-    }
+    this.#refillTasks();
   }
 
   get holdsAllTasks(): boolean {
@@ -132,7 +147,7 @@ export class WorkDriver {
     if (work.kind === 'timer') {
       return this.#setClock(run, { work: work.key, dueAt: work.dueAt, task: undefined });
     }
-    if (armed === 'offered' || armed === 'held') return false;
+    if (armed !== undefined && armed !== 'clock') return false;
     if (work.notBefore > this.#shard.now()) {
       return this.#setClock(run, { work: work.key, dueAt: work.notBefore, task: work });
     }
@@ -141,16 +156,21 @@ export class WorkDriver {
     return armed === undefined;
   }
 
+  /** Returns whether the clock is new here. */
   #setClock(
     run: RunRef,
     clock: { readonly work: string; readonly dueAt: number; readonly task: TaskWork | undefined },
+    beyond = false,
   ): boolean {
     const key = clockKey(run, clock.work);
     const known = this.#due.has(key);
-    this.#due.set({ key, dueAt: clock.dueAt, item: { run, work: clock.work, task: clock.task } });
-    if (!this.#due.has(key)) return false; // beyond the window: the view keeps it
-    this.#mark(run, clock.work, 'clock');
-    return !known;
+    const item = { run, work: clock.work, task: clock.task };
+    if (this.#due.set({ key, dueAt: clock.dueAt, item }, beyond)) {
+      if (!known) this.#mark(run, clock.work, 'clock');
+      return !known;
+    }
+    this.#forget(run, clock.work); // Beyond the window: the view keeps it.
+    return false;
   }
 
   #offer(run: RunRef, work: TaskWork): void {
@@ -181,29 +201,40 @@ export class WorkDriver {
       if (!this.#overflowed) {
         this.#log.warn(
           { held: this.#heldCount },
-          'held tasks are at their limit; the rest waits in the task view',
+          'held tasks are at their limit (heldTaskLimit); the rest waits in the task view',
         );
       }
       this.#overflowed = true;
       this.#forget(run, work);
       return;
     }
-    const name = queueName(task.queue);
-    const held = this.#held.get(name) ?? new Map<string, { run: RunRef; task: OfferedTask }>();
-    held.set(heldId(run, work), { run, task });
-    this.#held.set(name, held);
+    const heldIn = queueName(task.queue);
+    const held = this.#held.get(heldIn) ?? new Map<string, Held>();
+    held.set(clockKey(run, work), { run, work, task });
+    this.#held.set(heldIn, held);
     this.#heldCount += 1;
-    this.#mark(run, work, 'held');
+    this.#mark(run, work, { heldIn });
+  }
+
+  #unhold(heldIn: string, id: string): void {
+    const held = this.#held.get(heldIn);
+    if (held?.delete(id)) this.#heldCount -= 1;
+    if (held?.size === 0) this.#held.delete(heldIn);
+  }
+
+  #refillTasks(): void {
+    if (!this.#overflowed || this.#heldCount > this.#config.heldTaskLimit / 2) return;
+    this.#overflowed = false;
+    this.#shard.refill('tasks');
   }
 
   #disarm(run: RunRef, key: string): void {
     this.#due.remove(clockKey(run, key));
-    if (this.#armed.get(run.runId)?.get(key) === 'held') {
-      for (const held of this.#held.values()) {
-        if (held.delete(heldId(run, key))) this.#heldCount -= 1;
-      }
-    }
+    const armed = this.#armed.get(run.runId)?.get(key);
     this.#forget(run, key);
+    if (typeof armed !== 'object') return;
+    this.#unhold(armed.heldIn, clockKey(run, key));
+    this.#refillTasks();
   }
 
   #mark(run: RunRef, key: string, armed: Armed): void {
@@ -244,14 +275,6 @@ export class WorkDriver {
 
 function clockKey(run: RunRef, work: string): string {
   return `${run.runId}/${work}`;
-}
-
-function heldId(run: RunRef, work: string): string {
-  return `${run.runId}/${work}`;
-}
-
-function workKeyOf(heldKey: string): string {
-  return heldKey.slice(heldKey.indexOf('/') + 1);
 }
 
 function queueName(queue: QueueKey): string {

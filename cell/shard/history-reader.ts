@@ -1,0 +1,81 @@
+/**
+ * A page of a run's stored history, from the views and, where memory has it, from recent chunks.
+ *
+ * Invariant: events follow one another without a gap, also while a checkpoint moves them from memory to the views.
+ */
+import { invariant } from '../../kernel/invariant.ts';
+import { sliceEvents } from '../../wire/event-scan.ts';
+import type { HistoryRow } from '../storage/views.ts';
+import type { CachedRun, Chunk } from './cached.ts';
+import type { HistoryPage } from './engine.ts';
+
+export type HistoryRange = {
+  readonly fromEventId: number;
+  readonly toEventId: number;
+  readonly maxBytes: number;
+};
+
+type Stored = (fromEventId: number, maxBytes: number) => Promise<readonly HistoryRow[]>;
+
+/** Committed events of the range, at most about `maxBytes` (at least one chunk if any). */
+export async function readHistory(
+  run: CachedRun,
+  range: HistoryRange,
+  stored: Stored,
+): Promise<HistoryPage> {
+  const to = Math.min(range.toEventId, (run.committed?.nextEventId ?? 1) - 1);
+  const page = new PageBuilder(range.fromEventId, to, range.maxBytes);
+  while (!page.full) {
+    const before = page.next;
+    // Looked for anew after each read: what was in memory may be in the views alone by now.
+    const at = run.chunks.findIndex((chunk) => chunk.first <= before && before <= chunk.last);
+    if (at >= 0) page.take(run.chunks.slice(at));
+    else page.take((await stored(before, page.room)).map(chunkOf));
+    invariant(page.next > before, `history of run ${run.ref.runId} ends before event ${before}`);
+  }
+  return { chunks: page.chunks, fromEventId: range.fromEventId, toEventId: page.next - 1 };
+}
+
+class PageBuilder {
+  readonly chunks: Uint8Array[] = [];
+  readonly #to: number;
+  #next: number;
+  #room: number;
+
+  constructor(from: number, to: number, maxBytes: number) {
+    this.#next = from;
+    this.#to = to;
+    this.#room = maxBytes;
+  }
+
+  /** The first event that the page lacks. */
+  get next(): number {
+    return this.#next;
+  }
+
+  get room(): number {
+    return Math.max(1, this.#room);
+  }
+
+  get full(): boolean {
+    return this.#next > this.#to || this.#room <= 0;
+  }
+
+  /** Takes chunks as long as they follow without a gap and there is room. */
+  take(chunks: readonly Chunk[]): void {
+    for (const chunk of chunks) {
+      if (chunk.last < this.#next) continue;
+      if (this.full || chunk.first > this.#next) return;
+      const last = Math.min(chunk.last, this.#to);
+      const whole = chunk.first === this.#next && last === chunk.last;
+      const events = whole ? chunk.events : sliceEvents(chunk.events, this.#next, last);
+      this.chunks.push(events);
+      this.#room -= events.length;
+      this.#next = last + 1;
+    }
+  }
+}
+
+function chunkOf(row: HistoryRow): Chunk {
+  return { first: row.firstEventId, last: row.lastEventId, events: row.events };
+}

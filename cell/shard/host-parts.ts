@@ -1,0 +1,31 @@
+/** What all shards of a host share, handed to each ownership. */
+import type { Clock } from '../../kernel/clock.ts';
+import type { Log } from '../../kernel/log.ts';
+import type { Rng } from '../../kernel/rng.ts';
+import type { HistoryLimits } from '../history/decision.ts';
+import type { Matching } from '../matching/matching.ts';
+import type { CachedRun } from './cached.ts';
+import type { ShardConfig } from './config.ts';
+import type { IndexWriter } from './index-writer.ts';
+import type { LogWriter } from './log-writer.ts';
+import type { ReadBarrier } from './read-barrier.ts';
+import type { ViewLoader } from './view-loader.ts';
+
+export type HostParts = {
+  readonly clock: Clock;
+  readonly rng: Rng;
+  readonly log: Log;
+  readonly config: ShardConfig;
+  readonly limits: HistoryLimits;
+  readonly matching: Matching;
+  readonly writer: LogWriter;
+  readonly barrier: ReadBarrier;
+  readonly loader: ViewLoader;
+  readonly index: IndexWriter;
+  /** Told of each commit of a run: queries wait for it. */
+  readonly queries: { committed(run: CachedRun): void };
+  /** The namespace's epoch by this cell's map; for inputs that no call brought. */
+  readonly epochOf: (namespaceId: string) => number;
+  /** There is something to checkpoint. */
+  readonly dirty: () => void;
+};

@@ -1,0 +1,150 @@
+/**
+ * The book of a shard's decided and committed steps: applies them to the runs and executions in memory, and knows which
+ * of them no checkpoint covers yet. Used by the ownership for what it decides, and by the replay of a takeover.
+ *
+ * Invariants
+ *  1. Steps of a run follow one another without a gap.
+ *  2. `committed` and ledger rows move only when the record that holds the step is durable.
+ */
+import { invariant } from '../../kernel/invariant.ts';
+import type { ExecutionChange } from '../history/execution.ts';
+import type { RunState } from '../history/state.ts';
+import type { Seq } from '../storage/shard-log.ts';
+import { CachedExecution, CachedRun } from './cached.ts';
+import type { RunRef } from './engine.ts';
+import type { Batch } from './gather.ts';
+import type { EncodedStep } from './record-codec.ts';
+import type { ShardMemory } from './shard-memory.ts';
+
+export class RunBook {
+  readonly dirtyRuns = new Set<CachedRun>();
+  readonly dirtyExecutions = new Set<CachedExecution>();
+  readonly #memory: ShardMemory;
+  readonly #shown: (run: CachedRun) => void;
+
+  /** @param shown told of a run whose committed state visibility shows otherwise */
+  constructor(memory: ShardMemory, shown: (run: CachedRun) => void) {
+    this.#memory = memory;
+    this.#shown = shown;
+  }
+
+  get clean(): boolean {
+    return this.dirtyRuns.size === 0 && this.dirtyExecutions.size === 0;
+  }
+
+  /** Steps were decided and travel in `batch`. */
+  decided(steps: readonly EncodedStep[], batch: Batch): void {
+    for (const step of steps) {
+      const run = this.#runOf(step);
+      keepStep(run, step);
+      run.pending = batch;
+      const { execution: change } = step.transition;
+      const execution = change && this.#change(run.ref, change);
+      if (execution) execution.pending = batch;
+    }
+  }
+
+  /** The record that holds this decided step is durable. Returns its run. */
+  committed(step: EncodedStep, batch: Batch, seq: Seq): CachedRun {
+    const run = this.#memory.peekRun(step.transition);
+    invariant(run !== undefined, `run ${step.transition.runId} left memory while it was pending`);
+    this.#commitStep(run, step, seq);
+    if (run.pending === batch) run.pending = undefined;
+    const { execution: change } = step.transition;
+    const execution = change && this.#memory.peekExecution(run.ref);
+    if (execution) {
+      this.#commitExecution(execution, change);
+      if (execution.pending === batch) execution.pending = undefined;
+    }
+    return run;
+  }
+
+  /** A step that is durable already: replay at takeover. Returns its run. */
+  replayed(step: EncodedStep, seq: Seq): CachedRun {
+    const run = this.#runOf(step);
+    keepStep(run, step);
+    this.#commitStep(run, step, seq);
+    return run;
+  }
+
+  /** Applies a durable change beside the run: replay at takeover. */
+  replayedExecution(ref: RunRef, change: ExecutionChange): void {
+    const execution = this.#change(ref, change);
+    if (execution) this.#commitExecution(execution, change);
+  }
+
+  markDirty(run: CachedRun): void {
+    run.dirty = true;
+    this.dirtyRuns.add(run);
+  }
+
+  #runOf({ transition, state }: EncodedStep): CachedRun {
+    const { namespaceId, workflowId, runId, number } = transition;
+    const known = this.#memory.peekRun(transition);
+    if (known) return known;
+    invariant(number === 1, `run ${runId} is not in memory at transition ${number}`);
+    const run = new CachedRun({
+      ref: { namespaceId, workflowId, runId },
+      head: { ...state, transition: 0 },
+      committed: undefined,
+      seq: 0 as Seq,
+      storedWork: new Map(),
+    });
+    this.#memory.addRun(run);
+    return run;
+  }
+
+  #change(ref: RunRef, change: ExecutionChange): CachedExecution | undefined {
+    let execution = this.#memory.peekExecution(ref);
+    if (!execution && change.current) {
+      execution = new CachedExecution({
+        namespaceId: ref.namespaceId,
+        workflowId: ref.workflowId,
+        current: change.current,
+        committed: false,
+        ledger: this.#memory.newLedger(),
+        viewSeq: 0 as Seq,
+      });
+      this.#memory.addExecution(execution);
+    }
+    if (!execution) return undefined;
+    if (change.current) execution.current = change.current;
+    for (const entry of change.ledger ?? []) execution.addEntry(entry);
+    return execution;
+  }
+
+  #commitStep(run: CachedRun, step: EncodedStep, seq: Seq): void {
+    const before = run.committed;
+    run.committed = step.state;
+    run.committedSeq = seq;
+    this.markDirty(run);
+    if (showsOtherwise(before, step.state)) this.#shown(run);
+  }
+
+  #commitExecution(execution: CachedExecution, change: ExecutionChange): void {
+    if (change.current) execution.committedCurrent = change.current;
+    for (const entry of change.ledger ?? []) execution.commitEntry(entry);
+    execution.dirty = true;
+    this.dirtyExecutions.add(execution);
+  }
+}
+
+/** What visibility shows of a run changes with its start, its end, its memo and its attributes only. */
+function showsOtherwise(before: RunState | undefined, after: RunState): boolean {
+  return (
+    before?.status !== after.status ||
+    before.memo !== after.memo ||
+    before.searchAttributes !== after.searchAttributes
+  );
+}
+
+function keepStep(run: CachedRun, step: EncodedStep): void {
+  const { transition, state } = step;
+  invariant(
+    transition.number === run.head.transition + 1,
+    `run ${transition.runId}: transition ${transition.number} after ${run.head.transition}`,
+  );
+  run.head = state;
+  if (step.firstEventId === 0) return;
+  run.chunks.push({ first: step.firstEventId, last: step.lastEventId, events: step.events });
+}
