@@ -35,7 +35,7 @@ export class Director {
     this.#rng = options.rng;
     this.#endMs = options.endMs;
     this.#onPromote = options.onPromote;
-    this.#promotes = this.#rng.chance(0.15);
+    this.#promotes = this.#rng.chance(0.2);
     const acts: Act[] = [
       'crash',
       'takeover',
@@ -54,7 +54,7 @@ export class Director {
     while (time.monotonicMs() < this.#endMs) {
       await sleep(time, 500 + this.#rng.fraction() * 5_000);
       if (time.monotonicMs() >= this.#endMs) break;
-      if (this.#promotes && this.#rng.chance(0.2)) this.#act('promote');
+      if (this.#promotes && this.#rng.chance(0.3)) this.#act('promote');
       else if (this.#acts.length > 0) this.#act(this.#rng.pick(this.#acts));
     }
     faults.active = false;
@@ -135,8 +135,9 @@ export class Director {
 
   #promote(): void {
     const { faults, database, trace } = this.#world;
+    const statements = Math.min(this.#rng.integer(1, 8), database.losable);
+    if (statements === 0) return;
     this.#promotes = false;
-    const statements = this.#rng.integer(1, 8);
     faults.count('standby promoted without its tail');
     database.promoteStandby(statements);
     trace.note(`a standby is promoted without the last ${statements} statements`);

@@ -15,7 +15,12 @@ import {
   MemoryDatabase,
   type MemoryDatabaseOptions,
 } from '../../cell/storage/memory/memory-database.ts';
-import { Changes, headOf, type StoredRow } from '../../cell/storage/memory/tables.ts';
+import {
+  Changes,
+  headOf,
+  type ShardHead,
+  type StoredRow,
+} from '../../cell/storage/memory/tables.ts';
 import type { WorldTime } from './world-time.ts';
 
 export type SeenRow = LogRow & {
@@ -34,6 +39,7 @@ export class WatchedDatabase extends MemoryDatabase {
   readonly breaches: string[] = [];
   readonly #time: WorldTime;
   #order = 0;
+  #sinceClaim = 0;
   rowsSeen = 0;
   takeoversSeen = 0;
 
@@ -45,16 +51,34 @@ export class WatchedDatabase extends MemoryDatabase {
 
   override transact<Result>(work: (changes: Changes) => Result): Result {
     const inserted: Inserted[] = [];
-    const result = super.transact((changes) =>
-      work(new WatchedChanges(changes, (row) => inserted.push({ row, shard: row.shard }))),
-    );
+    let changed = false;
+    let claimed = false;
+    const result = super.transact((changes) => {
+      const watched = new WatchedChanges(changes, (value, before) => {
+        changed = true;
+        if (isLogRow(value)) inserted.push({ row: value, shard: value.shard });
+        if (isHead(value) && isHead(before) && value.range !== before.range) claimed = true;
+      });
+      return work(watched);
+    });
+    if (claimed) this.#sinceClaim = 0;
+    else if (changed) this.#sinceClaim += 1;
     for (const { row } of inserted) this.#see(row);
     if (this.lost.length > 0) this.#regain();
     return result;
   }
 
+  /**
+   * How many of the newest statements a standby may lack. Not a claim: a range id that is handed out twice is beyond
+   * what the log can tell.
+   */
+  get losable(): number {
+    return this.#sinceClaim;
+  }
+
   override promoteStandby(statements: number): void {
     super.promoteStandby(statements);
+    this.#sinceClaim = 0;
     this.effective.forEach((rows, index) => {
       const tables = this.tables(index as ShardId);
       const { checkpoint } = headOf(tables);
@@ -111,19 +135,19 @@ export class WatchedDatabase extends MemoryDatabase {
   }
 }
 
-/** Passes changes on, and tells which log rows are among them. */
+/** Passes changes on, and tells of each what was and what is. */
 class WatchedChanges extends Changes {
   readonly #inner: Changes;
-  readonly #see: (row: StoredRow) => void;
+  readonly #see: (value: unknown, before: unknown) => void;
 
-  constructor(inner: Changes, see: (row: StoredRow) => void) {
+  constructor(inner: Changes, see: (value: unknown, before: unknown) => void) {
     super();
     this.#inner = inner;
     this.#see = see;
   }
 
   override set<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): void {
-    if (isLogRow(value)) this.#see(value);
+    this.#see(value, map.get(key));
     this.#inner.set(map, key, value);
   }
 
@@ -134,4 +158,8 @@ class WatchedChanges extends Changes {
 
 function isLogRow(value: unknown): value is StoredRow {
   return typeof value === 'object' && value !== null && 'nonce' in value;
+}
+
+function isHead(value: unknown): value is ShardHead {
+  return typeof value === 'object' && value !== null && 'deleted' in value;
 }

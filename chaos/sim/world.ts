@@ -182,7 +182,7 @@ export class World {
       const { workflowId, runId } = run;
       const request = { namespace: NAMESPACE, execution: { workflowId, runId } };
       const rpc = { name: 'GetWorkflowExecutionHistory', request } as const;
-      const outcome = await callUntilAnswered(this.#callers, workflowId, rpc, { tries: 20 });
+      const outcome = await callUntilAnswered(this.#callers, workflowId, rpc, { tries: 300 });
       if (outcome.kind !== 'answered') return;
       const events = (outcome.response.history?.events ?? []).flatMap((event) => {
         const known = fromWireEvent(event as WireEvent);

@@ -242,8 +242,10 @@ export class MemoryStore implements ShardLog {
 
   #verdict(claim: Claim): Verdict {
     const tables = this.#database.tables(claim.shard);
+    const { range, checkpoint } = headOf(tables);
     return verdictOn(claim, {
-      checkpoint: headOf(tables).checkpoint,
+      owner: range,
+      checkpoint,
       here: tables.log.get(claim.committed)?.range,
       next: tables.log.get(claim.committed + 1)?.range,
     });

@@ -47,7 +47,7 @@ const TAIL = `
   WHERE s.shard_id = $1 ORDER BY l.seq`;
 
 const VERIFY = `
-  SELECT (asked.ordinal - 1)::int4 AS index, s.checkpoint_seq,
+  SELECT (asked.ordinal - 1)::int4 AS index, s.range_id AS owner, s.checkpoint_seq,
     (SELECT range_id FROM shard_log l WHERE l.shard_id = asked.shard_id AND l.seq = asked.committed) AS here,
     (SELECT range_id FROM shard_log l WHERE l.shard_id = asked.shard_id AND l.seq = asked.committed + 1) AS next
   FROM unnest($1::int4[], $2::int8[]) WITH ORDINALITY AS asked(shard_id, committed, ordinal)
@@ -123,6 +123,7 @@ export async function readTail(runner: Runner, shard: ShardId, signal: AbortSign
 
 type VerifyRow = {
   readonly index: number;
+  readonly owner: RangeId;
   readonly checkpoint_seq: Seq;
   readonly here: RangeId | null;
   readonly next: RangeId | null;
@@ -149,6 +150,7 @@ export async function readVerdicts(
     const row = found.get(index);
     return row
       ? verdictOn(claim, {
+          owner: row.owner,
           checkpoint: row.checkpoint_seq,
           here: row.here ?? undefined,
           next: row.next ?? undefined,
