@@ -7,7 +7,7 @@
  *  2. What is lost or late for the caller may have happened all the same.
  */
 import type { Frontend } from '../../cell/frontend/frontend.ts';
-import { toAtollError, type AtollError } from '../../kernel/errors.ts';
+import { AtollError, toAtollError } from '../../kernel/errors.ts';
 import {
   methodOf,
   workflowPath,
@@ -55,7 +55,7 @@ export class Network {
       };
       const giveUp = this.#time.after(deadlineMs, () => {
         // The host learns that its client is gone.
-        callee.gate.enter(() => gone.abort(new Error('the client is gone')));
+        callee.gate.enter(() => gone.abort(new AtollError('cancelled', 'the client is gone')));
         hear({ kind: 'lost' });
       });
       const stopWatching = callee.gate.onDeath(
