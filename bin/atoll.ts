@@ -19,7 +19,8 @@ import { runRouter } from './router.ts';
 
 const program = new Command('atoll')
   .description('A durable workflow engine that spans regions. Speaks the Temporal API.')
-  .version(version());
+  .version(version())
+  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? EXIT.ok : EXIT.usage));
 
 role(
   'dev',
@@ -65,6 +66,7 @@ function role<const Declared extends Options>(
   make: (config: Config<Declared>) => Role,
 ): void {
   const command = program.command(name).description(meaning).showHelpAfterError();
+  command.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? EXIT.ok : EXIT.usage));
   const lines = describeOptions(declared);
   Object.entries(declared).forEach(([field, option], i) => {
     const text = lines[i]?.slice(flagOf(field).length).trim() ?? '';

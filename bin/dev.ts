@@ -12,7 +12,7 @@ import { MemoryFleetMap } from '../fleet/memory/fleet-map.ts';
 import { registerNamespace } from '../fleet/table.ts';
 import { systemClock } from '../kernel/clock.ts';
 import { withDeadline } from '../kernel/deadline.ts';
-import { Lifecycle } from '../kernel/lifecycle.ts';
+import type { Lifecycle } from '../kernel/lifecycle.ts';
 import type { Log } from '../kernel/log.ts';
 import { systemRng } from '../kernel/rng.ts';
 import { startRouter } from '../router/router.ts';
@@ -89,7 +89,7 @@ export async function startDev(
     log: log.child({ role: 'router' }),
     clock: systemClock,
     rng: systemRng,
-    config: { drainMs: 300, refuseGzipProbe: false },
+    config: { drainMs: 300 },
   });
   await lifecycle.start({ name: 'router', stop: () => router.close() });
   const address = `${router.address.host}:${router.address.port}`;

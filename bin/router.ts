@@ -39,7 +39,6 @@ export async function runRouter(
     clock,
     rng,
     // The official TypeScript worker takes the refusal for a server that it cannot use.
-    config: { refuseGzipProbe: false },
   });
   await lifecycle.start({ name: 'router', stop: () => router.close(), stopTimeoutMs: 4_000 });
   const address = `${router.address.host}:${router.address.port}`;

@@ -93,7 +93,7 @@ export async function heartbeating(): Promise<string> {
 }
 
 export async function sleepy(ms: number): Promise<string> {
-  await upsertMemo({ mood: 'sleepy' });
+  upsertMemo({ mood: 'sleepy' });
   await sleep(ms);
   return 'awake';
 }

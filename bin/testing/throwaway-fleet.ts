@@ -1,0 +1,78 @@
+/** A fleet map in memory and one cell on a database, for end-to-end tests of a cell without a router. */
+import { CachedFleetMap } from '../../fleet/cached-map.ts';
+import { MemoryFleetMap } from '../../fleet/memory/fleet-map.ts';
+import { registerNamespace } from '../../fleet/table.ts';
+import { systemClock } from '../../kernel/clock.ts';
+import { silentLog } from '../../kernel/log.ts';
+import { systemRng } from '../../kernel/rng.ts';
+import { RpcChannel } from '../../kernel/rpc/client.ts';
+import {
+  methodOf,
+  WORKFLOW_SERVICE,
+  type Request,
+  type Response,
+  type RpcName,
+} from '../../wire/services.ts';
+import type { CellStorageOptions } from '../cell-storage.ts';
+import { startCell, type CellOptions } from '../start-cell.ts';
+import { throwawayKeyRing } from '../token-keys.ts';
+
+export type ThrowawayCell = {
+  call<M extends RpcName>(name: M, request: Request<M>): Promise<Response<M>>;
+  close(): Promise<void>;
+};
+
+/** Starts a cell with namespace `default`. */
+export async function startThrowawayCell(
+  storage: CellStorageOptions,
+  overrides: Partial<CellOptions> = {},
+): Promise<ThrowawayCell> {
+  const map = await CachedFleetMap.open({
+    store: new MemoryFleetMap(),
+    log: silentLog,
+    clock: systemClock,
+  });
+  const cell = await startCell(
+    {
+      id: 'a',
+      region: 'test',
+      listen: { host: '127.0.0.1', port: 0 },
+      shards: 4,
+      storage,
+      onShardStopped: () => {},
+      ...overrides,
+    },
+    {
+      clock: systemClock,
+      rng: systemRng,
+      log: silentLog,
+      map,
+      tokens: throwawayKeyRing(systemRng),
+    },
+  );
+  const namespace = {
+    id: systemRng.uuid(),
+    name: 'default',
+    description: '',
+    ownerEmail: '',
+    data: {},
+    retentionMs: 86_400_000,
+    registeredAt: systemClock.now(),
+    cell: 'a',
+  };
+  await map.update((known) => registerNamespace(known, namespace), new AbortController().signal);
+  const channel = new RpcChannel(cell.address);
+  return {
+    async call(name, request) {
+      const method = methodOf(`/${WORKFLOW_SERVICE}/${name}`);
+      const bytes = method.request.encode(request);
+      const { body } = await channel.call(method.path, {}, bytes, { timeoutMs: 20_000 });
+      return method.response.decode(body) as Response<typeof name>;
+    },
+    async close() {
+      channel.close();
+      await cell.close();
+      await map.close();
+    },
+  };
+}
