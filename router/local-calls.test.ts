@@ -22,6 +22,8 @@ describe('what the router answers itself', () => {
         activityFailureIncludeHeartbeat: true,
         encodedFailureAttributes: true,
         sdkMetadata: true,
+        eagerWorkflowStart: true,
+        countGroupByExecutionStatus: true,
       },
     });
     expect(await call('GetClusterInfo')).toMatchObject({

@@ -60,6 +60,8 @@ function systemInfo(config: RouterConfig): object {
       activityFailureIncludeHeartbeat: true,
       encodedFailureAttributes: true,
       sdkMetadata: true,
+      eagerWorkflowStart: true,
+      countGroupByExecutionStatus: true,
     },
   };
 }

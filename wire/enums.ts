@@ -14,7 +14,8 @@ export const WorkflowExecutionStatus = {
   TimedOut: 7,
   Paused: 8,
 } as const;
-export type WorkflowExecutionStatus = (typeof WorkflowExecutionStatus)[keyof typeof WorkflowExecutionStatus];
+export type WorkflowExecutionStatus =
+  (typeof WorkflowExecutionStatus)[keyof typeof WorkflowExecutionStatus];
 
 export const WorkflowIdReusePolicy = {
   Unspecified: 0,
@@ -23,7 +24,8 @@ export const WorkflowIdReusePolicy = {
   RejectDuplicate: 3,
   TerminateIfRunning: 4,
 } as const;
-export type WorkflowIdReusePolicy = (typeof WorkflowIdReusePolicy)[keyof typeof WorkflowIdReusePolicy];
+export type WorkflowIdReusePolicy =
+  (typeof WorkflowIdReusePolicy)[keyof typeof WorkflowIdReusePolicy];
 
 export const WorkflowIdConflictPolicy = {
   Unspecified: 0,
@@ -31,7 +33,8 @@ export const WorkflowIdConflictPolicy = {
   UseExisting: 2,
   TerminateExisting: 3,
 } as const;
-export type WorkflowIdConflictPolicy = (typeof WorkflowIdConflictPolicy)[keyof typeof WorkflowIdConflictPolicy];
+export type WorkflowIdConflictPolicy =
+  (typeof WorkflowIdConflictPolicy)[keyof typeof WorkflowIdConflictPolicy];
 
 export const WorkflowTaskFailedCause = {
   Unspecified: 0,
@@ -76,7 +79,8 @@ export const WorkflowTaskFailedCause = {
   WorkflowPauseRequestedBeforeTaskStarted: 39,
   RequestTooLarge: 40,
 } as const;
-export type WorkflowTaskFailedCause = (typeof WorkflowTaskFailedCause)[keyof typeof WorkflowTaskFailedCause];
+export type WorkflowTaskFailedCause =
+  (typeof WorkflowTaskFailedCause)[keyof typeof WorkflowTaskFailedCause];
 
 export const RetryState = {
   Unspecified: 0,
@@ -114,14 +118,16 @@ export const PendingWorkflowTaskState = {
   Scheduled: 1,
   Started: 2,
 } as const;
-export type PendingWorkflowTaskState = (typeof PendingWorkflowTaskState)[keyof typeof PendingWorkflowTaskState];
+export type PendingWorkflowTaskState =
+  (typeof PendingWorkflowTaskState)[keyof typeof PendingWorkflowTaskState];
 
 export const HistoryEventFilterType = {
   Unspecified: 0,
   AllEvent: 1,
   CloseEvent: 2,
 } as const;
-export type HistoryEventFilterType = (typeof HistoryEventFilterType)[keyof typeof HistoryEventFilterType];
+export type HistoryEventFilterType =
+  (typeof HistoryEventFilterType)[keyof typeof HistoryEventFilterType];
 
 export const TaskQueueKind = {
   Unspecified: 0,
@@ -160,7 +166,8 @@ export const ContinueAsNewInitiator = {
   Retry: 2,
   CronSchedule: 3,
 } as const;
-export type ContinueAsNewInitiator = (typeof ContinueAsNewInitiator)[keyof typeof ContinueAsNewInitiator];
+export type ContinueAsNewInitiator =
+  (typeof ContinueAsNewInitiator)[keyof typeof ContinueAsNewInitiator];
 
 export const NamespaceState = {
   Unspecified: 0,
@@ -183,14 +190,16 @@ export const ResourceExhaustedCause = {
   OpsLimit: 9,
   WorkerDeploymentLimits: 10,
 } as const;
-export type ResourceExhaustedCause = (typeof ResourceExhaustedCause)[keyof typeof ResourceExhaustedCause];
+export type ResourceExhaustedCause =
+  (typeof ResourceExhaustedCause)[keyof typeof ResourceExhaustedCause];
 
 export const ResourceExhaustedScope = {
   Unspecified: 0,
   Namespace: 1,
   System: 2,
 } as const;
-export type ResourceExhaustedScope = (typeof ResourceExhaustedScope)[keyof typeof ResourceExhaustedScope];
+export type ResourceExhaustedScope =
+  (typeof ResourceExhaustedScope)[keyof typeof ResourceExhaustedScope];
 
 export const ParentClosePolicy = {
   Unspecified: 0,
@@ -218,7 +227,8 @@ export const SuggestContinueAsNewReason = {
   TooManyHistoryEvents: 2,
   TooManyUpdates: 3,
 } as const;
-export type SuggestContinueAsNewReason = (typeof SuggestContinueAsNewReason)[keyof typeof SuggestContinueAsNewReason];
+export type SuggestContinueAsNewReason =
+  (typeof SuggestContinueAsNewReason)[keyof typeof SuggestContinueAsNewReason];
 
 export const ArchivalState = {
   Unspecified: 0,

@@ -10,7 +10,9 @@ import type { Link, Plain, UserMetadata } from './plain.ts';
 type WireEvent = temporal.api.history.v1.IHistoryEvent;
 type WireCommand = temporal.api.command.v1.ICommand;
 
-export type EventAttributes<K extends EventKind> = Plain<NonNullable<WireEvent[`${Uncapitalize<K>}EventAttributes`]>>;
+export type EventAttributes<K extends EventKind> = Plain<
+  NonNullable<WireEvent[`${Uncapitalize<K>}EventAttributes`]>
+>;
 
 /** One history event of kind `K`. */
 export type EventOf<K extends EventKind> = {

@@ -16,7 +16,10 @@ export type Plain<T> = T extends Scalar
     : T extends readonly (infer Element)[]
       ? readonly Plain<NonNullable<Element>>[]
       : T extends object
-        ? { readonly [K in keyof T as K extends `$${string}` ? never : K]?: Plain<NonNullable<T[K]>> | undefined }
+        ? {
+            readonly [K in keyof T as K extends `$${string}` ? never : K]?:
+              Plain<NonNullable<T[K]>> | undefined;
+          }
         : never;
 
 export type Payload = Plain<temporal.api.common.v1.IPayload>;
