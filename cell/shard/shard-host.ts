@@ -182,6 +182,8 @@ export class ShardHost implements Engine {
     call: CallContext,
   ): Promise<StartedTask> {
     const target = { ...task.queue, workflowId: task.workflowId, runId: task.runId };
+    // Its owner elsewhere offers it there. Given back, it would stand in the queue for ever, before all others (P7).
+    if (this.#owner(target).isStopped) return { kind: 'obsolete' };
     const ownership = await this.#ownership(target, call.signal);
     if (task.kind === 'query-task') {
       return ownership.at(target, call.signal, (found) => {

@@ -37,6 +37,8 @@ export class ShardOwner {
   readonly #onStop: (stop: Stop) => void;
   #phase: Phase = newTaking();
   #closed = false;
+  /** What the store has acknowledged here: a log that ends below it has a hole (PROTOCOLS 1). */
+  #acknowledged = 0;
 
   constructor(options: {
     readonly shard: ShardId;
@@ -54,6 +56,11 @@ export class ShardOwner {
 
   get current(): Ownership | undefined {
     return this.#phase.kind === 'owned' ? this.#phase.ownership : undefined;
+  }
+
+  /** It will not be owned here any more. */
+  get isStopped(): boolean {
+    return this.#phase.kind === 'stopped';
   }
 
   get scans(): ScanCounts | undefined {
@@ -103,6 +110,7 @@ export class ShardOwner {
     const takeover = await takeOver(options);
     if (this.#closed) return;
     if (takeover.kind === 'lost') this.#stop({ kind: 'lost', to: takeover.to });
+    else if (takeover.taken.seq <= this.#acknowledged) this.#stop({ kind: 'hole' });
     else await this.#begin(takeover.taken);
   }
 
@@ -151,6 +159,7 @@ export class ShardOwner {
     if (!current) return;
     switch (ending.kind) {
       case 'again':
+        this.#acknowledged = ownership.committed;
         this.#phase = newTaking();
         void this.take();
         return;

@@ -4,6 +4,7 @@
  *
  * Invariant: after `endMs` everything is healed: sleepers wake, the sky is clear, clocks stay where they are.
  */
+import type { Seq, ShardId } from '../../cell/storage/shard-log.ts';
 import { sleep } from '../../kernel/clock.ts';
 import type { SeededRng } from '../../kernel/testing/seeded-rng.ts';
 import type { Cluster } from './cluster.ts';
@@ -11,6 +12,9 @@ import type { CellWorld, Host } from './host.ts';
 
 const MOST_HOSTS = 4;
 const JUMP_MS = 60_000;
+
+/** An owner whose last acknowledged row is not in the store any more. */
+export type Bereft = { readonly host: Host; readonly shard: ShardId; readonly committed: Seq };
 
 type Act = 'crash' | 'takeover' | 'sleep' | 'slow' | 'failing' | 'jump' | 'promote' | 'disconnect';
 
@@ -20,7 +24,7 @@ export class Director {
   readonly #rng: SeededRng;
   readonly #endMs: number;
   readonly #acts: readonly Act[];
-  readonly #onPromote: () => void;
+  readonly #onPromote: (bereft: readonly Bereft[]) => void;
   #promotes: boolean;
 
   constructor(options: {
@@ -28,7 +32,8 @@ export class Director {
     readonly cluster: Cluster;
     readonly rng: SeededRng;
     readonly endMs: number;
-    readonly onPromote: () => void;
+    /** Told which owners the store acknowledged rows to that it now lacks. */
+    readonly onPromote: (bereft: readonly Bereft[]) => void;
   }) {
     this.#world = options.world;
     this.#cluster = options.cluster;
@@ -139,8 +144,13 @@ export class Director {
     if (statements === 0) return;
     this.#promotes = false;
     faults.count('standby promoted without its tail');
+    const claims = this.#cluster.hosts.flatMap((host) =>
+      [...host.shardHost.owners()].flatMap(({ shard, current }) =>
+        current ? [{ host, shard, ...current.log.claim() }] : [],
+      ),
+    );
     database.promoteStandby(statements);
+    this.#onPromote(claims.filter((claim) => database.lacks(claim)));
     trace.note(`a standby is promoted without the last ${statements} statements`);
-    this.#onPromote();
   }
 }

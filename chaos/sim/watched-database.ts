@@ -10,7 +10,7 @@
  *  2. What a promoted standby lacks leaves `effective` and is remembered as lost, until a checkpoint of its owner, who
  *     still has it in memory, passes it: then the views hold it, and nothing is lost.
  */
-import type { LogRow, ShardId } from '../../cell/storage/shard-log.ts';
+import type { LogRow, Seq, ShardId } from '../../cell/storage/shard-log.ts';
 import {
   MemoryDatabase,
   type MemoryDatabaseOptions,
@@ -88,6 +88,11 @@ export class WatchedDatabase extends MemoryDatabase {
         this.lost.push(row);
       }
     });
+  }
+
+  /** Whether a row that was there is lost, and no checkpoint has passed it since. */
+  lacks({ shard, committed }: { readonly shard: ShardId; readonly committed: Seq }): boolean {
+    return this.lost.some((row) => row.shard === shard && row.seq === committed);
   }
 
   /** Whether the shard's views hold all of its log but takeovers. */

@@ -20,7 +20,7 @@ import { checkViews } from './checkers/views.ts';
 import { Chronicle } from './chronicle.ts';
 import { Client, type Order } from './client.ts';
 import { Cluster } from './cluster.ts';
-import { Director } from './director.ts';
+import { Director, type Bereft } from './director.ts';
 import { readHistory, type Evidence, type ReadHistory } from './evidence.ts';
 import { drawWeather, Faults } from './faults.ts';
 import { NAMESPACE, type CellWorld } from './host.ts';
@@ -69,6 +69,7 @@ export class World {
   readonly #orders: readonly Order[];
   readonly #endMs: number;
   #promoted = false;
+  readonly #bereft: Bereft[] = [];
 
   constructor(seed: number, tell?: (line: string) => void) {
     this.#seed = seed;
@@ -125,8 +126,9 @@ export class World {
       cluster: this.#cluster,
       rng: rng.fork('director'),
       endMs: this.#endMs,
-      onPromote: () => {
+      onPromote: (bereft) => {
         this.#promoted = true;
+        this.#bereft.push(...bereft);
         this.#workers.forget();
       },
     });
@@ -160,6 +162,7 @@ export class World {
     if (!rested)
       this.#journal.breaches.push(`P7: ${clients} clients still wait, and nothing comes`);
     const evidence = await this.#gather();
+    this.#checkHoles();
     await this.#close();
     const breaches = this.#judge(evidence);
     return {
@@ -232,10 +235,21 @@ export class World {
     ];
   }
 
+  /** PROTOCOLS 1: who was acknowledged a row that the store lacks now has stopped, or died. */
+  #checkHoles(): void {
+    for (const claim of this.#bereft) {
+      const { host, shard } = claim;
+      this.#checkTally.add('holes stopped');
+      if (!this.#database.lacks(claim)) continue;
+      if (host.gate.state === 'dead' || host.stopped.has(shard)) continue;
+      this.#journal.breaches.push(`P1: ${host.name} goes on with shard ${shard} over a hole`);
+    }
+  }
+
   #stopped(host: string, shard: number, stop: Stop): void {
     this.#trace.note(`${host} stops shard ${shard}: ${stop.kind}`);
     if (stop.kind === 'lost') return;
-    if (stop.kind === 'hole' && this.#promoted) return this.#checkTally.add('holes stopped');
+    if (stop.kind === 'hole' && this.#promoted) return;
     const cause = 'cause' in stop && stop.cause instanceof Error ? `: ${stop.cause.message}` : '';
     this.#journal.breaches.push(`${host} stopped shard ${shard} as ${stop.kind}${cause}`);
   }
