@@ -55,7 +55,7 @@ export function errorOf(headers: Readonly<Record<string, unknown>>): AtollError 
 }
 
 /** The error code of a gRPC status number; `internal` for one without a code. */
-export function codeOfStatus(status: number): ErrorCode {
+function codeOfStatus(status: number): ErrorCode {
   return CODE_BY_STATUS.get(status) ?? 'internal';
 }
 
