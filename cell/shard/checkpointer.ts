@@ -147,20 +147,11 @@ export class Checkpointer {
       const { from, to } = plan.checkpoint;
       if (range !== ownership.range) ownership.end({ kind: 'lost', to: range });
       else if (checkpoint === to && to > from) this.#finish(ownership, plan);
-      else if (checkpoint < from) await this.#startOver(ownership);
+      else if (checkpoint < from)
+        await ownership.log.prove(); // It is gone: proof ends in a hole.
       else this.wake();
     } catch {
       this.wake(); // The store is away: the same checkpoint is sent again after a pause.
     }
-  }
-
-  /**
-   * The store lacks a checkpoint that it acknowledged: a standby was promoted without it. No compare can succeed any more;
-   * if no record is missing, the older views and the longer tail hold everything, and a takeover from itself reads them.
-   */
-  async #startOver(ownership: Ownership): Promise<void> {
-    await ownership.log.prove();
-    const cause = 'the store lacks a checkpoint that it had acknowledged';
-    ownership.end({ kind: 'again', cause });
   }
 }

@@ -30,7 +30,7 @@ export class DueIndex<Item> {
     return this.#byKey.size;
   }
 
-  /** What is due at this time or later may be known to the view alone. */
+  /** What is due later is turned away; what is due at this time or later may be known to the view alone. */
   get horizon(): number {
     return this.#horizon;
   }
@@ -40,9 +40,10 @@ export class DueIndex<Item> {
     return this.#shrinks;
   }
 
-  /** True when the window has room and there may be entries beyond the horizon. */
+  /** There may be entries at the horizon or beyond, and there is room for them or nothing before them is left. */
   get wantsMore(): boolean {
-    return this.#horizon !== Number.POSITIVE_INFINITY && this.#byKey.size < this.#window / 4;
+    if (this.#horizon === Number.POSITIVE_INFINITY) return false;
+    return this.#byKey.size < this.#window / 4 || (this.next() ?? this.#horizon) > this.#horizon;
   }
 
   has(key: string): boolean {
@@ -57,7 +58,7 @@ export class DueIndex<Item> {
     const known = this.#byKey.get(entry.key);
     if (known?.entry.dueAt === entry.dueAt) return true;
     if (known) this.remove(entry.key);
-    if (entry.dueAt >= this.#horizon && !beyond) return false;
+    if (entry.dueAt > this.#horizon && !beyond) return false;
     const slot = { entry, live: true };
     this.#byKey.set(entry.key, slot);
     this.#push(slot);

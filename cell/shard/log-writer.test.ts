@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { settlePromises, VirtualClock } from '../../kernel/testing/virtual-clock.ts';
 import type {
+  Claim,
   AppendOutcome,
   LogRow,
   RangeId,
@@ -42,6 +43,10 @@ class Source implements AppendSource {
       takeover: false,
       record: new Uint8Array(this.#bytes),
     };
+  }
+
+  claim(): Claim {
+    return { shard: this.shard, range: 1 as RangeId, committed: (this.#seq - 1) as Seq };
   }
 
   settle(row: LogRow, settlement: Settlement): void {

@@ -15,6 +15,7 @@ import { sleep, type Clock } from '../../kernel/clock.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type {
   AppendOutcome,
+  Claim,
   LogRow,
   RangeId,
   SessionId,
@@ -42,6 +43,8 @@ export interface AppendSource {
   takeRow(): LogRow | undefined;
   /** Never throws. */
   settle(row: LogRow, settlement: Settlement): void;
+  /** What it believes: to be held against the store after a reconnect. */
+  claim(): Claim;
   /** The shard's last row was found in place on this newer session. */
   verified(session: SessionId): void;
 }
@@ -161,13 +164,12 @@ export class LogWriter {
     }
   }
 
-  async #verify({ source, row }: Flight): Promise<Verdict | undefined> {
-    const committed = (row.seq - 1) as LogRow['seq'];
+  async #verify({ source }: Flight): Promise<Verdict | undefined> {
     try {
       const { session, verdicts } = await bounded(
         this.#clock,
         this.#config.statementDeadlineMs,
-        (signal) => this.#log.verify([{ shard: row.shard, range: row.range, committed }], signal),
+        (signal) => this.#log.verify([source.claim()], signal),
       );
       if (verdicts[0]?.kind === 'mine') source.verified(session);
       return verdicts[0];

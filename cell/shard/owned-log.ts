@@ -179,7 +179,8 @@ export class OwnedLog implements AppendSource, Provable {
   }
 
   claim(): Claim {
-    return { shard: this.shard, range: this.range, committed: this.#committed };
+    const { shard, range } = this;
+    return { shard, range, committed: this.#committed, checkpoint: this.#checkpoint };
   }
 
   /** Sessions grow; an answer that comes late must not bring an older one back. */

@@ -22,8 +22,8 @@ export type PendingKind = 'timers' | 'tasks';
 const PAGE_ROWS = 500;
 const TRY_AGAIN_MS = 1_000;
 
-/** A page's end: where the next one begins, and the due time up to which all is known. */
-type Cursor = { readonly after: string; readonly dueAt: number };
+/** A page's end: where the next one begins, and the drops that had happened by then. */
+type Cursor = { readonly after: string; readonly shrinks: number };
 
 export class ViewReader {
   readonly #ownership: Ownership;
@@ -93,28 +93,23 @@ export class ViewReader {
     const { driver, shard } = this.#ownership;
     if (!this.#begun) driver.windowReadUpTo(0); // Nothing was read yet: what is in the views is not known.
     this.#begun = true;
-    const { timerShrinks } = driver;
-    // The window shrank since to what lies before the cursor: found from the start again.
-    if (this.#cursor && driver.timerHorizon < this.#cursor.dueAt) this.#cursor = undefined;
+    const { timerShrinks: shrinks } = driver;
+    // What was dropped since may lie before the cursor: found from the start again.
+    if (this.#cursor?.shrinks !== shrinks) this.#cursor = undefined;
     const limit = Math.max(1, Math.min(PAGE_ROWS, Math.floor(this.#config.timerWindow / 4)));
     for (let read = 0; read < this.#config.timerWindow / 2; read += limit) {
       const after = this.#cursor?.after;
       const page = await this.#ask((signal) => this.#views.timers(shard, { after, limit }, signal));
       if (this.#ownership.ended) return;
-      this.#adopt(page.rows);
+      if (driver.timerShrinks !== shrinks) return void (this.#cursor = undefined);
       const last = page.rows.at(-1);
-      if (driver.timerShrinks !== timerShrinks) {
-        // The window is full, at a horizon of its own, unless that lies beyond what was read.
-        this.#cursor = undefined;
-        if (last) driver.windowReadUpTo(Math.min(driver.timerHorizon, last.dueAt));
-        return;
+      const upTo = page.next === undefined || !last ? Number.POSITIVE_INFINITY : last.dueAt;
+      driver.windowReadUpTo(Math.max(driver.timerHorizon, upTo));
+      this.#adopt(page.rows); // Where it overflows the window, the horizon falls to what was dropped.
+      if (page.next === undefined || driver.timerShrinks !== shrinks) {
+        return void (this.#cursor = undefined);
       }
-      this.#cursor =
-        page.next === undefined || !last ? undefined : { after: page.next, dueAt: last.dueAt };
-      driver.windowReadUpTo(
-        Math.max(driver.timerHorizon, this.#cursor?.dueAt ?? Number.POSITIVE_INFINITY),
-      );
-      if (!this.#cursor) return;
+      this.#cursor = { after: page.next, shrinks };
     }
   }
 
