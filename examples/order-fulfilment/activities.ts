@@ -2,9 +2,14 @@
  * The activities of the order process: one call to the ledger each.
  *
  * Place: made by the worker with the ledger's address; the workflow knows them by type only.
+ *
+ * Invariants
+ *  1. A call that moves money has ended before the engine may time its activity out (in-time.ts): who settles a doubt
+ *     then asks about the past.
  */
 import { ApplicationFailure } from '@temporalio/common';
 import { activityInfo } from '@temporalio/activity';
+import { isInTime } from './in-time.ts';
 import type { LedgerClient } from './ledger/ask-ledger.ts';
 import type { Call } from './ledger/entry.ts';
 import type { Purchase } from './order.ts';
@@ -16,6 +21,7 @@ export function createActivities(ledger: LedgerClient) {
   return {
     /** Takes the price. Scheduled with one attempt: what its failure means, only the ledger knows. */
     async capturePayment(purchase: Purchase): Promise<void> {
+      assertInTime();
       const { outcome } = await ledger.call('capture', callOf(purchase));
       if (outcome === 'declined') {
         throw ApplicationFailure.nonRetryable('the card was declined', 'CardDeclined');
@@ -24,6 +30,7 @@ export function createActivities(ledger: LedgerClient) {
 
     /** Gives the price back. One attempt, like the capture. */
     async refundPayment(purchase: Purchase): Promise<void> {
+      assertInTime();
       await ledger.call('refund', callOf(purchase));
     },
 
@@ -46,6 +53,14 @@ export function createActivities(ledger: LedgerClient) {
       await ledger.call('case', callOf(purchase));
     },
   };
+}
+
+/** Fails the attempt unused if it came too late: the workflow asks the ledger and schedules another. */
+function assertInTime(): void {
+  const { currentAttemptScheduledTimestampMs, startToCloseTimeoutMs } = activityInfo();
+  const attempt = { scheduledAt: currentAttemptScheduledTimestampMs, startToCloseTimeoutMs };
+  if (isInTime(attempt, Date.now())) return;
+  throw ApplicationFailure.nonRetryable('the attempt came too late to move money', 'TooLate');
 }
 
 function callOf({ id, cents }: Purchase): Call {

@@ -38,9 +38,9 @@ export type FulfilOptions = {
 const SHIP_WITHIN_MS = 14 * 24 * 60 * 60 * 1_000;
 const MOST_MOVES = 20;
 
-// The activity gives up on the ledger well before its own timeout, so that a settlement never asks too early.
+// Long enough for a call that begins late in a busy worker; a start that was lost with its engine costs as much.
 const { capturePayment, refundPayment } = proxyActivities<Activities>({
-  startToCloseTimeout: '10 seconds',
+  startToCloseTimeout: '15 seconds',
   retry: { maximumAttempts: 1 },
 });
 const { hasMoved, openSupportCase } = proxyActivities<Activities>({

@@ -6,7 +6,8 @@
  */
 import type { Call, CallKind, Entry, OrderTotals } from './entry.ts';
 
-const DEADLINE_MS = 4_000;
+/** After so long a call is given up, answered or not. */
+export const LEDGER_DEADLINE_MS = 4_000;
 
 export class LedgerClient {
   readonly #url: string;
@@ -34,7 +35,7 @@ export class LedgerClient {
   async #fetch<Answer>(path: string, init: RequestInit): Promise<Answer> {
     const response = await fetch(this.#url + path, {
       ...init,
-      signal: AbortSignal.timeout(DEADLINE_MS),
+      signal: AbortSignal.timeout(LEDGER_DEADLINE_MS),
     });
     if (!response.ok) throw new Error(`the ledger answered ${response.status} to ${path}`);
     return (await response.json()) as Answer;

@@ -10,15 +10,29 @@
  * Invariants
  *  1. An entry is on disk before its caller gets an answer.
  *  2. Nothing is refused: what is asked twice is done twice.
+ *  3. A question is answered after every call whose bytes had arrived when it came, also of callers that hung up since:
+ *     who gave up on a call and asks is never told of less than what was done.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  get,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Journal } from '../journal.ts';
 import type { Order } from '../order.ts';
 import { Book } from './book.ts';
 import { CALL_KINDS, type Call, type CallKind } from './entry.ts';
 
 const LARGEST_CALL_BYTES = 16 * 1024;
+/** Turns of the event loop after which a call is read whose connection is accepted: its head, its body, its end. */
+const TURNS_TO_READ = 4;
+const CATCH_UP_MS = 10_000;
+/** What the ledger asks itself, to know that its turn has come. */
+const HERE = 'here';
 
 export type LedgerOptions = {
   /** The orders whose facts are played. */
@@ -57,10 +71,29 @@ async function serve(
   response: ServerResponse,
 ): Promise<void> {
   const [, what = '', order = ''] = (request.url ?? '').split('/').map(decodeURIComponent);
-  if (request.method === 'GET') return ask(book, { what, order }, response);
+  if (request.method === 'GET') {
+    if (what === HERE) return answer(response, 200, {});
+    await caughtUp(request.socket.localPort ?? 0);
+    return ask(book, { what, order }, response);
+  }
   const kind = CALL_KINDS.find((known) => known === what);
   if (request.method !== 'POST' || !kind) return answer(response, 404, { message: 'no such call' });
   await perform(book, journal, { kind, call: await readCall(request) }, response);
+}
+
+/**
+ * Resolves once every call is read whose bytes had arrived (invariant 3). Connections are accepted in the order in which
+ * they were made: when one of our own is served, all earlier ones are accepted, and what they brought is read in the turns
+ * that follow.
+ */
+async function caughtUp(port: number): Promise<void> {
+  const options = { host: '127.0.0.1', port, path: `/${HERE}`, agent: false };
+  await new Promise<void>((resolve, reject) => {
+    get({ ...options, signal: AbortSignal.timeout(CATCH_UP_MS) }, (response) => {
+      response.resume().once('end', resolve);
+    }).once('error', reject);
+  });
+  for (let turn = 0; turn < TURNS_TO_READ; turn += 1) await nextTurn();
 }
 
 function ask(
