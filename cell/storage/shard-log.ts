@@ -38,6 +38,8 @@ export type Claim = {
   readonly range: RangeId;
   /** The last seq that the store acknowledged to this owner. */
   readonly committed: Seq;
+  /** The last checkpoint that it acknowledged: a standby may lack that too, and serve older views. Absent: unknown. */
+  readonly checkpoint?: Seq | undefined;
 };
 
 /**

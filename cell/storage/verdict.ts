@@ -24,6 +24,9 @@ export type Evidence = {
  */
 export function verdictOn(claim: Claim, { owner, checkpoint, here, next }: Evidence): Verdict {
   if (next !== undefined && next !== claim.range) return { kind: 'lost', to: next };
+  if (checkpoint < (claim.checkpoint ?? 0)) {
+    return owner === claim.range ? { kind: 'hole' } : { kind: 'lost', to: owner };
+  }
   if (checkpoint >= claim.committed) {
     return owner === claim.range ? { kind: 'mine' } : { kind: 'lost', to: owner };
   }

@@ -146,7 +146,7 @@ export class Director {
     faults.count('standby promoted without its tail');
     const claims = this.#cluster.hosts.flatMap((host) =>
       [...host.shardHost.owners()].flatMap(({ shard, current }) =>
-        current ? [{ host, shard, ...current.log.claim() }] : [],
+        current ? [{ host, shard, committed: current.committed }] : [],
       ),
     );
     database.promoteStandby(statements);

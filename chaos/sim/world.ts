@@ -50,6 +50,8 @@ const QUIET_MS = 900_000;
 const MAX_EVENTS = 400_000;
 const EXCERPT_LINES = 40;
 const CLOSE_TRIES = 8;
+const REST_TRIES = 20;
+const REST_MS = 15_000;
 
 export class World {
   readonly #seed: number;
@@ -161,6 +163,7 @@ export class World {
     const rested = await this.#time.run(() => clients === 0 && isHealed(), bounds);
     if (!rested)
       this.#journal.breaches.push(`P7: ${clients} clients still wait, and nothing comes`);
+    await this.#letLostEndsEnd();
     const evidence = await this.#gather();
     this.#checkHoles();
     await this.#close();
@@ -174,6 +177,16 @@ export class World {
       checks: this.#checkTally,
       events: this.#time.events,
     };
+  }
+
+  /** A run whose end a promoted standby lost is open again, and nobody waits for it any more: its work goes on. */
+  async #letLostEndsEnd(): Promise<void> {
+    for (let tried = 0; this.#promoted && tried < REST_TRIES; tried += 1) {
+      const { effective, lost } = this.#database;
+      const { runs } = new Chronicle(effective, lost);
+      if ([...runs.values()].every(({ closedMs }) => closedMs !== undefined)) return;
+      await this.#wait(sleep(this.#time, REST_MS));
+    }
   }
 
   /** Reads every history through the API. */
