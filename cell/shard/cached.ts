@@ -40,6 +40,8 @@ export class CachedRun {
   dirty = false;
   /** The number of the save that wrote the view row; 0 = loaded, or never saved. */
   savedIn = 0;
+  /** Loaded for somebody who has not looked yet. */
+  fresh = false;
   /** Keys of the work rows in the views: timers and tasks by key, with due times of timers. */
   storedWork: ReadonlyMap<string, number | undefined>;
   /** The transition number that visibility acknowledged, the one that it should show, and the one that is queued for it. */
@@ -91,6 +93,7 @@ export class CachedRun {
   get settled(): boolean {
     return (
       this.committed !== undefined &&
+      !this.fresh &&
       !this.dirty &&
       !this.pending &&
       this.indexQueued === 0 &&
@@ -113,6 +116,7 @@ export class CachedExecution {
   dirty = false;
   /** As of a run. */
   savedIn = 0;
+  fresh = false;
   /** Ledger rows that the next checkpoint writes and deletes, by request id: those of durable records only. */
   readonly ledgerPuts = new Map<string, NumberedEntry>();
   readonly ledgerDrops = new Map<string, NumberedEntry>();
@@ -161,6 +165,6 @@ export class CachedExecution {
 
   /** Nothing in memory would be lost by forgetting it. */
   get settled(): boolean {
-    return this.committedCurrent !== undefined && !this.dirty && !this.pending;
+    return this.committedCurrent !== undefined && !this.fresh && !this.dirty && !this.pending;
   }
 }

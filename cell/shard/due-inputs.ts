@@ -25,6 +25,10 @@ export interface AskedShard {
   execute(ref: RunRef, input: RunInput, call: CallContext): Promise<{ readonly reply: Reply }>;
   at<T>(ref: RunRef, signal: AbortSignal, use: (found: Found) => T): Promise<T>;
   syncWork(run: CachedRun): number;
+  readonly driver: {
+    /** True if the run's state does not show the answer: it is to be synced. */
+    answered(ref: RunRef, key: string): boolean;
+  };
   forgetWork(ref: RunRef): void;
 }
 
@@ -62,7 +66,8 @@ export class DueInputs {
       if (sleptThrough) await this.#ask(ref, { kind: 'grant-heartbeats' }, signal);
     }
     const { reply } = await this.#ask(ref, input, signal);
-    if (reply.kind !== 'obsolete') return; // Its commit has armed what follows.
+    const unseen = input.kind === 'timer-due' && this.#owned.driver.answered(ref, input.key);
+    if (reply.kind !== 'obsolete' && !unseen) return; // Its commit has armed what follows.
     await this.#owned.at(ref, signal, ({ run }) => this.#owned.syncWork(run));
   }
 

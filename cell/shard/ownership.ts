@@ -153,13 +153,11 @@ export class Ownership {
   ): Promise<{ readonly runId: string; readonly reply: Reply }> {
     await this.log.admit(call.signal);
     return this.at(target, call.signal, async (found) => {
-      const { execution, run } = found;
-      const context = { ...this.#context(run.head, call.epoch), ledger: execution.ledger };
-      const reply = await this.#carryOut(
-        () => decide(run.live, input, context),
-        found,
-        call.signal,
-      );
+      const { run } = found;
+      const { ledger } = found.execution;
+      const decision = () =>
+        decide(run.live, input, { ...this.#context(run.head, call.epoch), ledger });
+      const reply = await this.#carryOut(decision, found, call.signal);
       return { runId: run.ref.runId, reply };
     });
   }
@@ -246,25 +244,13 @@ export class Ownership {
     };
   }
 
-  /**
-   * Decides and does what was decided. A broken invariant stops the shard (it is a bug of ours, and what is in memory
-   * can no longer be trusted); a refusal does not.
-   */
+  /** Decides, does what was decided, and answers once all that the answer shows is durable. */
   async #carryOut(decide: () => Decision, shown: Shown, signal: AbortSignal): Promise<Reply> {
     this.log.assertRoom();
-    try {
-      return await this.#conclude(decide(), shown, signal);
-    } catch (error) {
-      if (!(error instanceof AtollError)) this.end({ kind: 'broken', cause: error });
-      throw this.ended && !(error instanceof AtollError) ? this.ended : error;
-    }
-  }
-
-  async #conclude(decision: Decision, shown: Shown, signal: AbortSignal): Promise<Reply> {
+    const decision = this.#guarded(() => orRefusal(decide));
     switch (decision.kind) {
       case 'commit': {
-        const batch = this.#append(decision.steps);
-        if (decision.start) this.#runOf(decision.steps).start = decision.start;
+        const batch = this.#guarded(() => this.#append(decision));
         await orAbort(batch.committed, signal);
         return decision.reply;
       }
@@ -285,11 +271,26 @@ export class Ownership {
     }
   }
 
-  #append(steps: readonly Step[]): Batch {
+  /**
+   * Runs what may show a bug of ours: that stops the shard, since what is in memory can no longer be trusted. A refusal
+   * is an answer.
+   */
+  #guarded<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (cause) {
+      if (cause instanceof AtollError) throw cause;
+      this.end({ kind: 'broken', cause });
+      throw this.ended ?? cause;
+    }
+  }
+
+  #append({ steps, start }: Extract<Decision, { kind: 'commit' }>): Batch {
     const encoded = steps.map(({ transition, state }) => encodeStep(transition, state));
     const batch = this.log.append(encoded);
     this.book.decided(encoded, batch);
     for (const { transition } of encoded) this.sawRecordAt(transition.at);
+    if (start) this.#runOf(steps).start = start;
     return batch;
   }
 
@@ -324,6 +325,16 @@ export class Ownership {
       run.wakeWaiters();
     }
     this.#onEnd(ending);
+  }
+}
+
+/** A refusal may be thrown deep inside a decision: it is told like any other. */
+function orRefusal(decide: () => Decision): Decision {
+  try {
+    return decide();
+  } catch (error) {
+    if (error instanceof AtollError) return { kind: 'refuse', error };
+    throw error;
   }
 }
 

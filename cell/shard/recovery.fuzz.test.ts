@@ -43,7 +43,7 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])(
     for (const [id, requests] of acked) {
       const view = await last.shards.read(wf(id), calling());
       const known = [...requests].filter((each) => view.execution.ledger.find(`${id}/${each}`));
-      expect(known.length, id).toBe(requests.size);
+      expect(known.length).toBe(requests.size);
       await last.signal(id, `${id}/${[...requests][0]}`); // Known: changes nothing.
       const { state } = await last.shards.read(wf(id), calling());
       expect(state.transition).toBe(view.state.transition);

@@ -4,7 +4,7 @@
  * Invariants
  *  1. An entry that is not settled is never forgotten, so a view row that is read is never older than what was forgotten.
  *  2. That holds for reads under way too: what was saved after a read began is kept until it ends.
- *  3. Two loads of one key end in the same object.
+ *  3. Two loads of one key end in the same object, which is kept until one of those who asked has looked.
  */
 import type { CurrentRun, LedgerEntry } from '../history/execution.ts';
 import type { ShardId } from '../storage/shard-log.ts';
@@ -60,13 +60,17 @@ export class ShardMemory {
 
   /** What is in memory, without waiting. */
   peekExecution(id: ExecutionId): CachedExecution | undefined {
-    return this.#executions.get(executionKey(id));
+    const execution = this.#executions.get(executionKey(id));
+    if (execution) execution.fresh = false;
+    return execution;
   }
 
   peekRun(ref: RunRef): CachedRun | undefined {
     const run = this.#runs.get(ref.runId);
     const same = run?.ref.workflowId === ref.workflowId && run.ref.namespaceId === ref.namespaceId;
-    return same ? run : undefined;
+    if (!same) return undefined;
+    run.fresh = false;
+    return run;
   }
 
   peek(target: Target): Found | undefined {
@@ -146,7 +150,16 @@ export class ShardMemory {
   async load(target: Target): Promise<boolean> {
     if (!(await this.loadExecution(target))) return false;
     const execution = this.peekExecution(target);
-    return execution ? this.loadRun(runOf(target, execution)) : true;
+    if (!execution) return true;
+    execution.fresh = true; // Kept while its run loads.
+    try {
+      const exists = await this.loadRun(runOf(target, execution));
+      if (!exists) execution.fresh = false;
+      return exists;
+    } catch (error) {
+      execution.fresh = false;
+      throw error;
+    }
   }
 
   loadRun(ref: RunRef): Promise<boolean> {
@@ -156,7 +169,7 @@ export class ShardMemory {
         () => this.#loader.run({ ...ref, shard: this.#shard }),
         (row) => {
           if (this.peekRun(ref)) return true;
-          if (row) this.addRun(runOfRow(row));
+          if (row) this.addRun(freshly(runOfRow(row)));
           return row !== undefined;
         },
       ),
@@ -170,7 +183,7 @@ export class ShardMemory {
         () => this.#loader.execution({ ...id, shard: this.#shard }),
         (stored) => {
           if (this.peekExecution(id)) return true;
-          if (stored) this.addExecution(this.#executionOf(stored));
+          if (stored) this.addExecution(freshly(this.#executionOf(stored)));
           return stored !== undefined;
         },
       ),
@@ -202,6 +215,11 @@ export class ShardMemory {
     this.#loading.set(key, loading);
     return loading;
   }
+}
+
+function freshly<Kept extends { fresh: boolean }>(loaded: Kept): Kept {
+  loaded.fresh = true;
+  return loaded;
 }
 
 function runOf(target: Target, execution: CachedExecution): RunRef {

@@ -7,7 +7,7 @@
  *  2. The driver's horizon rises only over what was read without a gap.
  *  3. One read of a kind at a time; one that is asked for meanwhile follows it.
  */
-import type { Clock } from '../../kernel/clock.ts';
+import { sleep, type Clock } from '../../kernel/clock.ts';
 import type { Log } from '../../kernel/log.ts';
 import { pendingWork } from '../history/history.ts';
 import type { RunKey, ShardViews, TaskRow, TimerRow } from '../storage/views.ts';
@@ -50,15 +50,19 @@ export class ViewReader {
     this.#config = options.config;
   }
 
-  /** Reads timers or tasks; a failing store is asked again after a pause. Never rejects. */
+  /**
+   * Reads timers or tasks; a failing store is asked again after a pause. Resolves once all of the window was read, or at
+   * once if a read of the kind is under way already. Never rejects.
+   */
   async read(what: PendingKind): Promise<void> {
     if (this.#reading.has(what)) return void this.#again.add(what);
     this.#reading.add(what);
-    let done = false;
     do {
       this.#again.delete(what);
-      done = await this.#readOnce(what);
-    } while (done && !this.#ownership.ended && this.#isWanted(what));
+      while (!(await this.#readOnce(what)) && !this.#ownership.ended) {
+        await sleep(this.#clock, TRY_AGAIN_MS);
+      }
+    } while (!this.#ownership.ended && this.#isWanted(what));
     this.#reading.delete(what);
   }
 
@@ -84,7 +88,6 @@ export class ViewReader {
         { err: error, shard: this.#ownership.shard, what },
         'pending work was not read; trying again',
       );
-      this.#clock.after(TRY_AGAIN_MS, () => void this.read(what));
       return false;
     }
   }

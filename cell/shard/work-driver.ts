@@ -21,7 +21,7 @@ import type { RunRef } from './engine.ts';
 export interface DrivenShard {
   /** The shard's time (D16). */
   now(): number;
-  /** Sends an input to a run; the run is synced again afterwards. Never rejects. */
+  /** Sends an input to a run until it is answered; then calls `answered`, and syncs the run if need be. Never rejects. */
   send(run: RunRef, input: RunInput): Promise<void>;
   /** Some work did not fit and there is room again: read it from the views. */
   refill(what: 'timers' | 'tasks'): void;
@@ -29,8 +29,8 @@ export interface DrivenShard {
 
 type TaskWork = Extract<Work, { kind: 'workflow-task' | 'activity-task' }>;
 type Due = { readonly run: RunRef; readonly work: string; readonly task: TaskWork | undefined };
-/** Where armed work is; a held task is in the list of its queue. */
-type Armed = 'clock' | 'offered' | { readonly heldIn: string };
+/** Where armed work is: `due` = its input is on the way into the run; a held task is in the list of its queue. */
+type Armed = 'clock' | 'due' | 'offered' | { readonly heldIn: string };
 type Held = { readonly run: RunRef; readonly work: string; readonly task: OfferedTask };
 
 /** A task's alarm never sleeps longer, so that a jump of the wall clock is noticed (D16). */
@@ -127,6 +127,13 @@ export class WorkDriver {
     }
   }
 
+  /** The input of a due clock was answered. True if the run's state does not show it: sync the run. */
+  answered(run: RunRef, work: string): boolean {
+    if (this.#armed.get(run.runId)?.get(work) !== 'due') return false;
+    this.#forget(run, work);
+    return true;
+  }
+
   /** Matching has room in a queue again. */
   onRoom(queue: QueueKey): void {
     if (this.#stopped) return;
@@ -145,6 +152,7 @@ export class WorkDriver {
 
   #arm(run: RunRef, work: Work, armed: Armed | undefined): boolean {
     if (work.kind === 'timer') {
+      if (armed === 'due' && work.dueAt <= this.#shard.now()) return false;
       return this.#setClock(run, { work: work.key, dueAt: work.dueAt, task: undefined });
     }
     if (armed !== undefined && armed !== 'clock') return false;
@@ -266,8 +274,12 @@ export class WorkDriver {
     for (let entry = this.#due.take(now); entry; entry = this.#due.take(now)) {
       const { run, work, task } = entry.item;
       this.#forget(run, work);
-      if (task) this.#offer(run, task);
-      else void this.#shard.send(run, { kind: 'timer-due', key: work });
+      if (task) {
+        this.#offer(run, task);
+        continue;
+      }
+      this.#mark(run, work, 'due');
+      void this.#shard.send(run, { kind: 'timer-due', key: work });
     }
     this.#schedule();
   }
