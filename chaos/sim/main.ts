@@ -3,19 +3,23 @@
  *
  *   --seeds N   how many seeds (200)      --from N   the first of them (1)
  *   --seed X    one seed, with its whole trace
- *   --mutants   the mutants instead: each must be caught; with --fresh K from its recorded seed plus K fresh ones
+ *   --mutants   the mutants instead: each must be caught, by its recorded seed or one of 2,000, or one of --fresh K;
+ *               names behind it choose, --record writes down the seeds that caught
  */
 import { parseArgs } from 'node:util';
 import { runCampaign } from './campaign.ts';
+import { runMutants } from './mutants.ts';
 import { World } from './world.ts';
 
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
     seeds: { type: 'string', default: '200' },
     from: { type: 'string', default: '1' },
     seed: { type: 'string' },
     mutants: { type: 'boolean', default: false },
     fresh: { type: 'string' },
+    record: { type: 'boolean', default: false },
     'stop-at-failure': { type: 'boolean', default: false },
   },
 });
@@ -38,6 +42,10 @@ async function replay(seed: number): Promise<boolean> {
 
 async function main(): Promise<boolean> {
   if (values.seed !== undefined) return replay(Number(values.seed));
+  if (values.mutants) {
+    const fresh = values.fresh === undefined ? undefined : Number(values.fresh);
+    return runMutants({ fresh, only: positionals, record: values.record, print });
+  }
   return runCampaign({
     from: Number(values.from),
     seeds: Number(values.seeds),

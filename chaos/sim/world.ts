@@ -299,7 +299,7 @@ function drawConfig(rng: SeededRng): ShardConfig {
 
 function drawOrders(rng: SeededRng, endMs: number): readonly Order[] {
   const fates: readonly Fate[] = ['ships', 'ships', 'never-ships', 'declined', 'no-stock'];
-  return Array.from({ length: rng.integer(4, 8) }, (_, index): Order => {
+  return Array.from({ length: rng.integer(3, 6) }, (_, index): Order => {
     const fate = rng.pick(fates);
     return {
       workflowId: `order-${index + 1}`,

@@ -35,7 +35,7 @@ export function send<Result>(sending: Sending<Result>): Promise<Result> {
   return new Promise((resolve, reject) => {
     const stop = new AbortController();
     const hear = (settle: () => void) => {
-      stop.abort();
+      stop.abort(null); // Without a reason it would make one, stack trace and all.
       settle();
     };
     const broken = () => hear(() => reject(brokenError()));
