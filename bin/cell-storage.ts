@@ -2,10 +2,8 @@
 import { MemoryDatabase } from '../cell/storage/memory/memory-database.ts';
 import { MemoryStore } from '../cell/storage/memory/memory-store.ts';
 import type { ShardLog } from '../cell/storage/shard-log.ts';
-import { openSqlStore } from '../cell/storage/sql/sql-store.ts';
 import type { ShardViews } from '../cell/storage/views.ts';
 import { MemoryVisibility } from '../cell/visibility/memory/memory-visibility.ts';
-import { SqlVisibility } from '../cell/visibility/sql/sql-visibility.ts';
 import type { Visibility } from '../cell/visibility/visibility.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { withDeadline } from '../kernel/deadline.ts';
@@ -37,6 +35,9 @@ export async function openCellStorage(
     const store = new MemoryStore(database, ports);
     return { log: store, views: store.views, visibility: new MemoryVisibility(), close: () => {} };
   }
+  // Loaded only here: a server in memory starts sooner without it.
+  const { openSqlStore } = await import('../cell/storage/sql/sql-store.ts');
+  const { SqlVisibility } = await import('../cell/visibility/sql/sql-visibility.ts');
   const store = await openSqlStore({ url: options.storage.url, ...ports });
   try {
     await withDeadline(clock, { what: 'migrating the database', timeoutMs: MIGRATE_MS }, (signal) =>

@@ -3,12 +3,13 @@
  * PostgreSQL of its own or in memory.
  */
 import { join, resolve } from 'node:path';
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '../cell/storage/sql/embedded.ts';
+import type { EmbeddedPostgres } from '../cell/storage/sql/embedded.ts';
 import type { ShardLog } from '../cell/storage/shard-log.ts';
 import { CachedFleetMap } from '../fleet/cached-map.ts';
 import { FileFleetMap } from '../fleet/file/fleet-map.ts';
 import type { FleetMapStore } from '../fleet/fleet-map.ts';
 import { MemoryFleetMap } from '../fleet/memory/fleet-map.ts';
+import { updateNamespace } from '../fleet/namespace-update.ts';
 import { registerNamespace } from '../fleet/table.ts';
 import { systemClock } from '../kernel/clock.ts';
 import { withDeadline } from '../kernel/deadline.ts';
@@ -28,6 +29,8 @@ export type DevOptions = {
   /** The data folder; undefined = in memory. */
   readonly data: string | undefined;
   readonly namespaces: readonly string[];
+  /** Custom search attributes of those namespaces: name → type number. */
+  readonly searchAttributes?: Readonly<Record<string, number>> | undefined;
 };
 
 export type RunningDev = { readonly address: string; readonly dataDir: string | undefined };
@@ -82,7 +85,10 @@ export async function startDev(
     name: 'cells',
     stop: () => Promise.all(cells.map((cell) => cell.close())).then(() => {}),
   });
-  for (const name of options.namespaces) await ensureNamespace(map, name);
+  for (const name of options.namespaces) {
+    await ensureNamespace(map, name);
+    await addSearchAttributes(map, name, options.searchAttributes ?? {});
+  }
   const router = await startRouter({
     listen: { host: options.host, port: options.port },
     map,
@@ -118,6 +124,8 @@ async function layGround(
   await lifecycle.start({
     name: 'PostgreSQL',
     start: async () => {
+      // Loaded only here: a server in memory starts sooner without it.
+      const { startEmbeddedPostgres } = await import('../cell/storage/sql/embedded.ts');
       const onRestart = () => log.warn({}, 'PostgreSQL had died and was started again');
       postgres = await startEmbeddedPostgres({
         dataDir: join(asked, 'postgres'),
@@ -163,6 +171,18 @@ async function ensureNamespace(map: CachedFleetMap, name: string): Promise<void>
   };
   await withDeadline(systemClock, options, (signal) =>
     map.update((known) => registerNamespace(known, registration), signal),
+  );
+}
+
+async function addSearchAttributes(
+  map: CachedFleetMap,
+  name: string,
+  attributes: Readonly<Record<string, number>>,
+): Promise<void> {
+  const options = { what: `adding search attributes to ${name}`, timeoutMs: CALL_MS };
+  const update = { name, addSearchAttributes: attributes };
+  await withDeadline(systemClock, options, (signal) =>
+    map.update((known) => updateNamespace(known, update), signal),
   );
 }
 

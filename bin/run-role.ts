@@ -6,18 +6,21 @@ import { systemClock } from '../kernel/clock.ts';
 import { AtollError } from '../kernel/errors.ts';
 import { Lifecycle } from '../kernel/lifecycle.ts';
 import { createPinoLog, type LogLevel } from '../kernel/log-pino.ts';
-import type { Log } from '../kernel/log.ts';
+import { silentLog, type Log } from '../kernel/log.ts';
 import { EXIT } from './exit-codes.ts';
 
-export type LogOptions = { readonly level: LogLevel; readonly format: 'auto' | 'json' | 'pretty' };
-export type RoleStart = (ports: {
-  readonly lifecycle: Lifecycle;
-  readonly log: Log;
-}) => Promise<unknown>;
+export type LogOptions = {
+  /** `never` shows nothing, not even why a start failed. */
+  readonly level: LogLevel | 'never';
+  readonly format: 'auto' | 'json' | 'pretty';
+};
+export type RolePorts = { readonly lifecycle: Lifecycle; readonly log: Log };
+export type RoleStart = (ports: RolePorts) => Promise<unknown>;
 
 /** Resolves when the role has started; the process then lives until it is told to stop. */
 export async function runRole(options: LogOptions, start: RoleStart): Promise<void> {
-  const log = createPinoLog(options);
+  const { level, format } = options;
+  const log = level === 'never' ? silentLog : createPinoLog({ level, format });
   const lifecycle = new Lifecycle({ clock: systemClock, log });
   const stop = stopOnce(lifecycle, log);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop(signal));

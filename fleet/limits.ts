@@ -13,6 +13,8 @@ export const FLEET_LIMITS = {
   maxOwnerEmailLength: 255,
   maxDataEntries: 100,
   maxDataLength: 10_000,
+  /** Of one namespace: each may become a column of an index. */
+  maxSearchAttributes: 100,
   /** The map is read and held as one document by every router and cell. */
   maxNamespaces: 10_000,
   maxCells: 1_000,

@@ -150,7 +150,10 @@ export function goesBack(known: FleetMap, next: FleetMap): string | undefined {
   return undefined;
 }
 
-function wrongRegistration(asked: Registration): string | undefined {
+/** Why these cannot be a namespace's own fields, for a person. */
+export function wrongRegistration(
+  asked: Pick<Namespace, 'name' | 'description' | 'ownerEmail' | 'data' | 'retentionMs'>,
+): string | undefined {
   const limit = FLEET_LIMITS;
   if (asked.name === '') return 'Namespace is empty: give it a name.';
   if (asked.name.length > limit.maxNameLength || !NAMESPACE_NAME.test(asked.name)) {
@@ -185,7 +188,8 @@ function wrongCell(id: string, cell: Cell): string | undefined {
   return undefined;
 }
 
-function withNamespace(map: FleetMap, namespace: Namespace): Change {
+/** The map with that namespace in place of its row. */
+export function withNamespace(map: FleetMap, namespace: Namespace): Change {
   return changed(map, { namespaces: { ...map.namespaces, [namespace.id]: namespace } });
 }
 

@@ -119,6 +119,9 @@ function description(namespace: Namespace): object {
       },
       historyArchivalState: ArchivalState.Disabled,
       visibilityArchivalState: ArchivalState.Disabled,
+      customSearchAttributeAliases: Object.fromEntries(
+        Object.keys(namespace.customSearchAttributes).map((name) => [name, name]),
+      ),
     },
     replicationConfig: {
       activeClusterName: placement.active,
