@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { startTimer } from '../history/testing/inputs.ts';
-import { ShardLab, type Host } from './testing/shard-lab.ts';
+import type { StatementFate, StoreStatement } from '../storage/memory/store-faults.ts';
+import { Host, ShardLab } from './testing/shard-lab.ts';
 
 function healed(host: Host): number | undefined {
   const [owner] = host.shards.owners();
@@ -21,24 +22,45 @@ async function withOverdueTimers(runs: number): Promise<ShardLab> {
   return lab;
 }
 
+/** A host that takes the shard over from a store that answers like this. */
+async function takingOver(
+  lab: ShardLab,
+  fate: (statement: StoreStatement) => StatementFate | undefined,
+): Promise<Host> {
+  const host = new Host(lab.database, lab.clock, {});
+  host.fate = fate;
+  const opened = host.shards.open();
+  await host.settle(10_000);
+  await opened;
+  return host;
+}
+
 describe('the scanner', () => {
   test('finds nothing to heal while due timers are on their way into their runs', async () => {
     const lab = await withOverdueTimers(3);
-    const host = await lab.host();
-    // Slow enough that the first pass meets all of them.
-    host.fate = ({ kind }) => (kind === 'append' ? { kind: 'ok', landMs: 500 } : undefined);
-    await host.settle();
+    // The first page of the scanner comes while the batch of timers is on its way to the store.
+    let reads = 0;
+    const landMs = { append: 500, read: 10 };
+    const host = await takingOver(lab, ({ kind }) => {
+      if (kind === 'read') reads += 1;
+      if (kind !== 'append' && kind !== 'read') return undefined;
+      return { kind: 'ok', landMs: kind === 'read' && reads > 2 ? 100 : landMs[kind] };
+    });
     for (let i = 0; i < 3; i += 1) expect((await host.poll()).workflowId).toBe(`wf-${i}`);
-    expect(healed(host)).toBe(0);
     expect(host.count('append')).toBe(2); // The takeover row, and one batch of three timers.
+    expect(healed(host)).toBe(0);
   });
 
   test('waits for the first reading of the views, also where the store fails it', async () => {
-    const lab = await withOverdueTimers(3);
-    const host = await lab.host();
-    let failing = 4;
-    host.fate = ({ kind }) => (kind === 'read' && failing-- > 0 ? { kind: 'rejected' } : undefined);
-    await host.settle(10_000);
+    const lab = new ShardLab();
+    const before = await lab.host();
+    for (let i = 0; i < 3; i += 1) await before.start(`wf-${i}`);
+    await before.settle();
+    await before.shards.close();
+    let failing = 2;
+    const host = await takingOver(lab, ({ kind }) =>
+      kind === 'read' && failing-- > 0 ? { kind: 'rejected' } : undefined,
+    );
     expect(failing).toBeLessThan(0);
     for (let i = 0; i < 3; i += 1) expect((await host.poll()).workflowId).toBe(`wf-${i}`);
     expect(healed(host)).toBe(0);

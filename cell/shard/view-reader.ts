@@ -128,6 +128,7 @@ export class ViewReader {
       }
       driver.adopt(refOf(row), row.work, row.dueAt);
     }
+    driver.adopted();
   }
 
   async #readTasks(): Promise<void> {

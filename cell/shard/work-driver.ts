@@ -106,10 +106,18 @@ export class WorkDriver {
     return missing;
   }
 
-  /** Arms a clock that the timer view names, also beyond the horizon: the view is being read there. */
+  /**
+   * Arms a clock that the timer view names, also beyond the horizon: the view is being read there. Call `adopted` after
+   * the last one.
+   */
   adopt(run: RunRef, work: string, dueAt: number): void {
     if (this.#armed.get(run.runId)?.has(work)) return;
     this.#setClock(run, { work, dueAt, task: undefined }, true);
+  }
+
+  /** Clocks were adopted: the earliest may be due before all that was armed. */
+  adopted(): void {
+    this.#schedule();
   }
 
   /** The timer view was read up to this due time. */
