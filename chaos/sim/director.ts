@@ -4,7 +4,7 @@
  *
  * Invariant: after `endMs` everything is healed: sleepers wake, the sky is clear, clocks stay where they are.
  */
-import type { Seq, ShardId } from '../../cell/storage/shard-log.ts';
+import type { RangeId, Seq, ShardId } from '../../cell/storage/shard-log.ts';
 import { sleep } from '../../kernel/clock.ts';
 import type { SeededRng } from '../../kernel/testing/seeded-rng.ts';
 import type { Cluster } from './cluster.ts';
@@ -14,7 +14,12 @@ const MOST_HOSTS = 4;
 const JUMP_MS = 60_000;
 
 /** An owner whose last acknowledged row is not in the store any more. */
-export type Bereft = { readonly host: Host; readonly shard: ShardId; readonly committed: Seq };
+export type Bereft = {
+  readonly host: Host;
+  readonly shard: ShardId;
+  readonly range: RangeId;
+  readonly committed: Seq;
+};
 
 type Act = 'crash' | 'takeover' | 'sleep' | 'slow' | 'failing' | 'jump' | 'promote' | 'disconnect';
 
@@ -97,7 +102,11 @@ export class Director {
     if (this.#cluster.hosts.length >= MOST_HOSTS) return;
     this.#world.faults.count('takeover');
     const some = this.#cluster.allShards.filter(() => this.#rng.chance(0.6));
-    this.#cluster.start(some.length > 0 ? some : this.#cluster.allShards);
+    const shards = some.length > 0 ? some : this.#cluster.allShards;
+    this.#cluster.start(shards);
+    if (!this.#rng.chance(0.5)) return;
+    // A second one is told the same a moment later: two takeovers in step.
+    this.#world.time.after(this.#rng.fraction() * 12, () => void this.#cluster.start(shards));
   }
 
   /** A host sleeps while others take over, write checkpoints and truncate; then it goes on as if nothing were. */
@@ -146,7 +155,7 @@ export class Director {
     faults.count('standby promoted without its tail');
     const claims = this.#cluster.hosts.flatMap((host) =>
       [...host.shardHost.owners()].flatMap(({ shard, current }) =>
-        current ? [{ host, shard, committed: current.committed }] : [],
+        current ? [{ host, shard, range: current.range, committed: current.committed }] : [],
       ),
     );
     database.promoteStandby(statements);
