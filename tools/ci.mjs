@@ -9,4 +9,17 @@ import { runSteps } from './run-steps.mjs';
 await runSteps([
   { name: 'install', command: ['npm', 'ci'], counts: 'one', maxMinutes: 5, required: true },
   { name: 'npm test', command: ['npm', 'test'], counts: 'line', maxMinutes: 12 },
+  {
+    name: 'simulator, 2,000 seeds',
+    command: ['npm', 'run', '--silent', 'sim', '--', '--seeds', '2000', '--from', '200'],
+    counts: 'line',
+    maxMinutes: 20,
+  },
+  {
+    name: 'mutants, recorded and 20 fresh seeds',
+    command: ['npm', 'run', '--silent', 'sim', '--', '--mutants', '--fresh', '20'],
+    counts: 'line',
+    maxMinutes: 15,
+  },
+  { name: 'demo', command: ['npm', 'run', '--silent', 'demo'], counts: 'one', maxMinutes: 5 },
 ]);

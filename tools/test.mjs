@@ -9,4 +9,10 @@ import { runSteps } from './run-steps.mjs';
 await runSteps([
   ...gates,
   { name: 'tests', command: ['npx', 'vitest', 'run'], counts: 'line', maxMinutes: 8 },
+  {
+    name: 'simulator, 200 seeds',
+    command: ['npm', 'run', '--silent', 'sim', '--', '--seeds', '200'],
+    counts: 'line',
+    maxMinutes: 4,
+  },
 ]);
