@@ -65,14 +65,10 @@ async function opened(lab: ShardLab, fate: Host['fate']): Promise<Host> {
   return host;
 }
 
-function signalWithStart(host: Host, id: string, requestId: string): Promise<unknown> {
-  const signal = { requestId: `${id}/${requestId}`, name: 'go', identity: 'client' };
-  return host
-    .start(id, { requestId: `start/${id}`, conflictPolicy: 2, signal })
-    .then(async (reply) => {
-      // The start was known already: its signal was not sent.
-      if (reply.kind === 'started' && !reply.fresh) await host.signal(id, signal.requestId);
-    });
+/** Starts the run if need be, then signals it. */
+async function signalWithStart(host: Host, id: string, requestId: string): Promise<void> {
+  await host.start(id, { requestId: `start/${id}`, conflictPolicy: 2 });
+  await host.signal(id, `${id}/${requestId}`);
 }
 
 function faults(rng: SeededRng): (statement: StoreStatement) => StatementFate | undefined {
