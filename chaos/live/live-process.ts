@@ -22,20 +22,29 @@ export type Exit = { readonly code: number | null; readonly signal: NodeJS.Signa
 type Ready = Readonly<Record<string, unknown>>;
 
 const alive = new Set<LiveProcess>();
+let ending = false;
 
 export class LiveProcess {
   readonly name: string;
+  readonly runsDatabase: boolean;
   readonly exited: Promise<Exit>;
   readonly #child: ChildProcess;
   readonly #ready: Promise<Ready>;
   readonly #reached = new Map<Step, () => void>();
 
   /** Starts a file, TypeScript or compiled, with arguments; output is appended to `logFile`. */
-  constructor(name: string, command: readonly string[], logFile: string) {
+  constructor(
+    name: string,
+    command: readonly string[],
+    options: { readonly logFile: string; readonly runsDatabase?: boolean },
+  ) {
+    if (ending) throw new Error(`${name} is not started: the harness is ending`);
+    const { logFile, runsDatabase = false } = options;
     this.name = name;
+    this.runsDatabase = runsDatabase;
     const log = openSync(logFile, 'a');
     this.#child = spawn(process.execPath, [...loaderOf(command), ...command], {
-      stdio: ['ignore', 'pipe', log, 'ipc'],
+      stdio: ['pipe', 'pipe', log, 'ipc'],
     });
     alive.add(this);
     this.exited = once(this.#child, 'exit').then(([code, signal]) => {
@@ -81,6 +90,11 @@ export class LiveProcess {
     return came;
   }
 
+  /** Writes to its standard input. */
+  tell(text: string): void {
+    if (this.running) this.#child.stdin?.write(text);
+  }
+
   /** Kills it (SIGKILL) and waits until it is gone. */
   async kill(): Promise<void> {
     if (this.running) process.kill(this.pid, 'SIGKILL');
@@ -122,9 +136,15 @@ export class LiveProcess {
   }
 }
 
-/** Kills whatever is still alive. For the end of the harness, however it comes. */
+/**
+ * Ends whatever is still alive, for the end of the harness, however it comes: those that run a database stop in order, so
+ * that it stops with them. Nothing can be started any more.
+ */
 export async function endAll(): Promise<void> {
-  await Promise.all([...alive].reverse().map((one) => one.kill()));
+  ending = true;
+  const all = [...alive];
+  await Promise.all(all.filter((one) => !one.runsDatabase).map((one) => one.kill()));
+  await Promise.all(all.map((one) => one.stop()));
 }
 
 /** The same where nothing can be waited for any more. */

@@ -4,7 +4,8 @@
  * Place: torture.ts runs it twice, on two topologies. Ledger, worker and driver are the example's own mains.
  *
  * Invariants
- *  1. Kills happen while orders are on their way; between two kills the orders make some progress, or a bounded pause passes.
+ *  1. Kills happen while orders are on their way: each round brings its share of new ones, and the next waits until the
+ *     orders made some progress, or a bounded pause has passed.
  *  2. The phase passes if the driver reconciled and the judge has no finding.
  */
 import { readFile, stat } from 'node:fs/promises';
@@ -18,7 +19,7 @@ import type { Tally } from './tally.ts';
 import type { Victim } from './victim.ts';
 
 const EXAMPLE = new URL('../../examples/order-fulfilment/', import.meta.url).pathname;
-const PROGRESS_BYTES = 4_000;
+const PROGRESS_BYTES = 3_000;
 const LONGEST_PAUSE_MS = 4_000;
 const LOOK_MS = 50;
 
@@ -34,7 +35,6 @@ export type PhaseOptions = {
   readonly rounds: readonly Round[];
   readonly tally: Tally;
   readonly orders: number;
-  readonly perSecond: number;
   readonly shipWithin: string;
   /** Folder of logs and journals. */
   readonly folder: string;
@@ -53,7 +53,7 @@ export async function runPhase(options: PhaseOptions): Promise<readonly string[]
   const url = String((await ledger.ready())['url']);
   const worker = example('worker-main', [...at, '--ledger', url], folder);
   await worker.ready();
-  const pace = ['--orders', `${options.orders}`, '--per-second', `${options.perSecond}`];
+  const pace = ['--orders', `${options.orders}`, '--pace-from-stdin'];
   const driver = example(
     'driver-main',
     [...at, '--ledger', url, ...pace, '--ship-within', options.shipWithin, '--log-dir', folder],
@@ -72,16 +72,17 @@ export async function runPhase(options: PhaseOptions): Promise<readonly string[]
 
 function example(main: string, args: readonly string[], folder: string): LiveProcess {
   const name = main.replaceAll('/', '-');
-  return new LiveProcess(name, [join(EXAMPLE, `${main}.ts`), ...args], join(folder, `${name}.log`));
+  const logFile = join(folder, `${name}.log`);
+  return new LiveProcess(name, [join(EXAMPLE, `${main}.ts`), ...args], { logFile });
 }
 
 async function torment(options: PhaseOptions, driver: LiveProcess): Promise<void> {
   const { rounds, topology, tally, say } = options;
   const began = systemClock.monotonicMs();
   for (const [index, round] of rounds.entries()) {
+    driver.tell(`${Math.ceil((options.orders * (index + 1)) / rounds.length)}\n`);
     await progress(join(options.folder, 'ledger.jsonl'));
-    if (!driver.running)
-      return say('the orders are through before the kills: start them more slowly');
+    if (!driver.running) return say('the driver ended before the kills');
     await topology.victim.suffer(round);
     if (index % 5 !== 4) continue;
     const seconds = ((systemClock.monotonicMs() - began) / 1_000).toFixed(0);

@@ -21,6 +21,7 @@ import type { Step } from './step.ts';
 import type { Tally } from './tally.ts';
 import { Victim } from './victim.ts';
 
+const RUN_DATABASES = ['postgres-main', 'dev-main'];
 const REGISTER_MS = 10_000;
 const DAY_MS = 24 * 3_600_000;
 
@@ -95,7 +96,10 @@ export async function layOutDev({ mains, folder, tally, say }: LayOut): Promise<
 /** Starts the mains of this folder, each with a log file named after it. */
 function starter(mains: string, folder: string) {
   return (file: string, args: readonly string[], name = file) =>
-    new LiveProcess(name, [join(mains, `${file}.js`), ...args], join(folder, `${name}.log`));
+    new LiveProcess(name, [join(mains, `${file}.js`), ...args], {
+      logFile: join(folder, `${name}.log`),
+      runsDatabase: RUN_DATABASES.includes(file),
+    });
 }
 
 function withArm(args: readonly string[], arm: Step | undefined): readonly string[] {

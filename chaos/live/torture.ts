@@ -1,18 +1,22 @@
 /**
  * `npm run torture`: the order example on a live engine whose processes are killed at the worst moments.
  *
- *   npm run torture -- [--only cells|dev] [--kills 10] [--orders 1000] [--seed 1] [--keep]
+ *   npm run torture -- [--only cells|dev] [--kills 10] [--orders 1000] [--ship-within 20s] [--seed 1] [--keep]
  *
  * Place: the last judge of P1, P3 and P4: real processes, a real PostgreSQL, SIGKILL.
  *
  * Invariants
  *  1. Exit code 0 only if every kill that is owed happened, the ledger reconciled and the judge found nothing.
- *  2. Whatever happens, Ctrl-C included, every process that was started is ended by its pid.
+ *  2. Whatever happens, Ctrl-C included, every process that was started is ended by its pid; logs and data stay only of a
+ *     run that failed.
  */
-import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
+import {
+  makeThrowawayFolder,
+  removeThrowawayFolder,
+} from '../../examples/order-fulfilment/throwaway-folder.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import { compileMains } from './compile.ts';
 import { endAll, endAllNow } from './live-process.ts';
@@ -26,8 +30,7 @@ const { values } = parseArgs({
     only: { type: 'string' },
     kills: { type: 'string', default: '10' },
     orders: { type: 'string', default: '1000' },
-    'per-second': { type: 'string', default: '6' },
-    'ship-within': { type: 'string', default: '40s' },
+    'ship-within': { type: 'string', default: '20s' },
     seed: { type: 'string', default: '1' },
     keep: { type: 'boolean', default: false },
   },
@@ -43,19 +46,10 @@ type Phase = {
 
 const kills = Number(values.kills);
 const orders = Number(values.orders);
+const size = { stepKills: kills, databaseKills: kills };
 const PHASES: readonly Phase[] = [
-  {
-    name: 'cells',
-    layOut: layOutCells,
-    size: { stepKills: kills, databaseKills: kills },
-    orders,
-  },
-  {
-    name: 'dev',
-    layOut: layOutDev,
-    size: { stepKills: Math.ceil(kills / 3), databaseKills: kills },
-    orders: Math.ceil(orders / 2),
-  },
+  { name: 'cells', layOut: layOutCells, size, orders },
+  { name: 'dev', layOut: layOutDev, size, orders },
 ];
 
 /** Runs one phase; resolves with what is wrong. */
@@ -76,7 +70,6 @@ async function torture(phase: Phase, root: string, mains: string): Promise<reado
         rounds: planRounds(shareOf(phase.size, share, index), Number(values.seed) + index),
         tally,
         orders: Math.ceil(phase.orders / share),
-        perSecond: Number(values['per-second']) / share,
         shipWithin: values['ship-within'],
         folder: own,
         say: sayAs(`${phase.name} ${topology.namespace}`),
@@ -114,10 +107,7 @@ function sayAs(name: string): (text: string) => void {
   return (text) => void process.stdout.write(`[${name}] ${text}\n`);
 }
 
-async function run(): Promise<boolean> {
-  const root = await mkdtemp(join(tmpdir(), 'atoll-torture-'));
-  // Started as root, PostgreSQL runs as another user, who has to reach its folder in here.
-  await chmod(root, 0o755);
+async function run(root: string): Promise<boolean> {
   const began = systemClock.monotonicMs();
   const findings: string[] = [];
   process.stdout.write('compiling\n');
@@ -135,15 +125,23 @@ async function run(): Promise<boolean> {
       ? `torture: nothing acknowledged is missing, nothing was done twice (${seconds} s)\n`
       : `torture: ${findings.length} findings (${seconds} s); logs are in ${root}\n`,
   );
-  if (fine && !values.keep) await rm(root, { recursive: true, force: true });
+  if (fine && !values.keep) await removeThrowawayFolder(root);
   return fine;
 }
 
+const root = await makeThrowawayFolder('atoll-torture-');
+const removeRoot = () => removeThrowawayFolder(root);
 process.on('exit', endAllNow);
 for (const name of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(name, () => void endAll().then(() => process.exit(130)));
+  process.once(
+    name,
+    () =>
+      void endAll()
+        .then(removeRoot)
+        .then(() => process.exit(130)),
+  );
 }
-run().then(
+run(root).then(
   (fine) => endAll().then(() => process.exit(fine ? 0 : 1)),
   (error: unknown) => {
     process.stdout.write(

@@ -9,8 +9,6 @@
  *  1. Exit code 0 only if the ledger reconciles and the engine stopped cleanly.
  *  2. Whatever happens, Ctrl-C included, no process of its own is left behind.
  */
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { durationMs } from './duration.ts';
@@ -18,6 +16,7 @@ import { startEngine, type Engine } from './engine-process.ts';
 import { startLedger } from './ledger/server.ts';
 import { readOrders } from './read-orders.ts';
 import { runDriver } from './run-driver.ts';
+import { makeThrowawayFolder, removeThrowawayFolder } from './throwaway-folder.ts';
 import { bundleWorkflows, createWorker } from './worker.ts';
 
 const ATOLL = new URL('../../dist/bin/atoll.js', import.meta.url).pathname;
@@ -76,9 +75,7 @@ async function runOrders(
 }
 
 async function demo(): Promise<boolean> {
-  const folder = await mkdtemp(join(tmpdir(), 'atoll-demo-'));
-  // Started as root, the engine runs PostgreSQL as another user, who has to reach its folder in here.
-  await chmod(folder, 0o755);
+  const folder = await makeThrowawayFolder('atoll-demo-');
   let engine: Engine | undefined;
   let keep = true;
   // While the engine starts.
@@ -97,7 +94,7 @@ async function demo(): Promise<boolean> {
   } finally {
     await engine?.stop();
     if (keep && !stop.signal.aborted) say(`journals and data are kept in ${folder}`);
-    else await rm(folder, { recursive: true, force: true });
+    else await removeThrowawayFolder(folder);
   }
 }
 

@@ -24,6 +24,7 @@ import {
   type Order,
 } from './order.ts';
 import { gate, type Gate } from './gate.ts';
+import { atOnce, type Pace } from './pace.ts';
 import type { Result } from './reconcile.ts';
 import type { fulfilOrder as FulfilOrder } from './workflows.ts';
 
@@ -34,11 +35,11 @@ const WAITING = 48;
 export type DriveOptions = {
   /** How long a paid order waits for its parcel. */
   readonly shipWithinMs: number;
-  /** Orders started a second, or as fast as the engine takes them. */
-  readonly perSecond?: number;
+  /** When orders start; as fast as the engine takes them if absent. */
+  readonly pace?: Pace;
   /** Where acknowledgements are kept; none if absent. */
   readonly journal?: Journal;
-  readonly signal?: AbortSignal;
+  readonly signal: AbortSignal;
 };
 
 export type Progress = {
@@ -74,29 +75,22 @@ export class Drive {
     this.#client = client;
     this.#options = options;
     // Every order that waits for its time listens.
-    if (options.signal) setMaxListeners(0, options.signal);
+    setMaxListeners(0, options.signal);
     this.progress = { started: 0, announced: 0, ended: 0, total };
   }
 
   /** Starts all orders, announces parcels, waits for every end. Rejects if aborted, or if the engine refuses a call. */
   async run(orders: readonly Order[]): Promise<ReadonlyMap<string, Result>> {
-    const began = performance.now();
+    const { pace = atOnce, signal } = this.#options;
     await Promise.all(
       orders.map(async (order, index) => {
-        await this.#pace(began, index);
+        signal.throwIfAborted();
+        await pace(index, signal);
         const running = await this.#starting(() => this.#start(order));
         await Promise.all([this.#announce(running), this.#waiting(() => this.#awaitEnd(running))]);
       }),
     );
     return this.#results;
-  }
-
-  async #pace(began: number, index: number): Promise<void> {
-    const { perSecond, signal } = this.#options;
-    signal?.throwIfAborted();
-    if (!perSecond) return;
-    const early = (index / perSecond) * 1_000 - (performance.now() - began);
-    if (early > 0) await sleep(early, undefined, signal ? { signal } : {});
   }
 
   async #start(order: Order): Promise<Running> {
@@ -114,7 +108,7 @@ export class Drive {
   async #announce({ order, handle }: Running): Promise<void> {
     if (impliedEnd(order) !== 'shipped' || order.shipsAfterMs === null) return;
     const { signal } = this.#options;
-    await sleep(order.shipsAfterMs, undefined, signal ? { signal } : {});
+    await sleep(order.shipsAfterMs, undefined, { signal });
     await this.#announcing(async () => {
       const parcel = parcelOf(order);
       await handle.signal<[string]>('shipped', parcel);
@@ -129,7 +123,7 @@ export class Drive {
   }
 
   async #awaitEnd({ order, handle }: Running): Promise<void> {
-    this.#options.signal?.throwIfAborted();
+    this.#options.signal.throwIfAborted();
     const result = await handle.result().then(
       ({ state }: Fulfilment): Result => ({ kind: 'ended', state }),
       (error: unknown): Result => {

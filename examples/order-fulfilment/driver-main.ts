@@ -3,8 +3,10 @@
  * `npx tsx examples/order-fulfilment/driver-main.ts --address 127.0.0.1:7233 --ledger http://127.0.0.1:7600 --orders 1000`.
  * Ends with the reconciled ledger; exit code 0 only if it reconciles.
  */
+import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { durationMs } from './duration.ts';
+import { asTold, atOnce, evenly, type Pace } from './pace.ts';
 import { runDriver } from './run-driver.ts';
 
 const { values } = parseArgs({
@@ -15,6 +17,7 @@ const { values } = parseArgs({
     orders: { type: 'string', default: '1000' },
     'ship-within': { type: 'string', default: '15s' },
     'per-second': { type: 'string' },
+    'pace-from-stdin': { type: 'boolean', default: false },
     'log-dir': { type: 'string' },
   },
 });
@@ -29,7 +32,14 @@ const reconciled = await runDriver({
   orders: Number(values.orders),
   shipWithinMs: durationMs(values['ship-within']),
   signal: stop.signal,
-  ...(values['per-second'] ? { perSecond: Number(values['per-second']) } : {}),
+  pace: paceOf(values),
   ...(values['log-dir'] ? { logDir: values['log-dir'] } : {}),
 });
+
+/** Each line of stdin is the number of orders that may have been started by now. */
+function paceOf(asked: { 'per-second'?: string | undefined; 'pace-from-stdin': boolean }): Pace {
+  if (asked['pace-from-stdin']) return asTold(createInterface({ input: process.stdin }));
+  return asked['per-second'] ? evenly(Number(asked['per-second'])) : atOnce;
+}
+
 process.exit(reconciled ? 0 : 1);

@@ -6,6 +6,7 @@ import { connectPatiently } from './connect.ts';
 import { Drive } from './drive.ts';
 import { Journal } from './journal.ts';
 import { LedgerClient } from './ledger/ask-ledger.ts';
+import type { Pace } from './pace.ts';
 import { showProgress } from './progress.ts';
 import { readOrders } from './read-orders.ts';
 import { describeReport, reconcile } from './reconcile.ts';
@@ -18,7 +19,8 @@ export type DriverOptions = {
   readonly orders: number;
   /** How long a paid order waits for its parcel. */
   readonly shipWithinMs: number;
-  readonly perSecond?: number;
+  /** When orders start; as fast as the engine takes them if absent. */
+  readonly pace?: Pace;
   /** Folder for `client.jsonl`, the journal of what the engine acknowledged. */
   readonly logDir?: string;
   readonly signal: AbortSignal;
@@ -34,7 +36,7 @@ export async function runDriver(options: DriverOptions): Promise<boolean> {
     const drive = new Drive(client, orders.length, {
       shipWithinMs: options.shipWithinMs,
       signal: options.signal,
-      ...(options.perSecond ? { perSecond: options.perSecond } : {}),
+      ...(options.pace ? { pace: options.pace } : {}),
       ...(journal ? { journal } : {}),
     });
     const results = await shown(drive, options.signal, () => drive.run(orders));
