@@ -41,6 +41,7 @@ export function respondWorkflowTaskHandlers(parts: FrontendParts): Handlers {
       for (const [queryId, result] of Object.entries(request.queryResults ?? {})) {
         parts.engine.answerQuery(run, queryId, toAnswer(result ?? {}));
       }
+      parts.engine.askAgain(run);
       return completed(parts, { run, reply, isSticky: stickyOf(request) !== undefined }, call);
     },
 

@@ -98,4 +98,7 @@ export interface Engine {
 
   /** Answers of a worker: of a query task, or those that came with a completed workflow task. Unknown ids are ignored. */
   answerQuery(run: RunRef, queryId: string, answer: QueryAnswer): void;
+
+  /** The completion of a workflow task gave all its answers: what rode on it without one is asked again. */
+  askAgain(run: RunRef): void;
 }

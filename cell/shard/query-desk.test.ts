@@ -48,6 +48,32 @@ describe('a query', () => {
     await Promise.allSettled([asked, again]);
   });
 
+  test('that rode on a task which ended without its answer is asked again', async () => {
+    const host = await new ShardLab().host();
+    const reply = await host.start('a');
+    const runId = reply.kind === 'started' ? reply.runId : '';
+    const asked = ask(host);
+    await outcomeOf(asked);
+    const task = await started(host);
+    expect(task.queries.size).toBe(1);
+    await host.complete('a', task.reply, [startTimer('t', 60)]);
+    host.shards.askAgain({ ...wf('a'), runId });
+    const own = await host.startTask(await host.poll());
+    expect(own).toMatchObject({ kind: 'query', query: { queryType: 'state' } });
+    void asked.catch(() => {});
+  });
+
+  test('that rode on the task of a run that was terminated is asked of the closed run', async () => {
+    const host = await new ShardLab().host();
+    await host.start('a');
+    const asked = ask(host);
+    await outcomeOf(asked);
+    expect((await started(host)).queries.size).toBe(1);
+    await host.ask('a', { kind: 'terminate', reason: '', identity: '' });
+    expect(await host.startTask(await host.poll())).toMatchObject({ kind: 'query' });
+    void asked.catch(() => {});
+  });
+
   test('of a closed run is answered, or rejected as its caller wished', async () => {
     const host = await new ShardLab().host();
     await host.start('a');

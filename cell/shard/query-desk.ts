@@ -44,6 +44,10 @@ type Asked =
 
 /** From this attempt on a workflow task counts as failing: queries are told so instead of waiting (BEHAVIOURS 19). */
 const FAILING_ATTEMPT = 3;
+const CUT_OFF: ReadonlySet<number> = new Set([
+  WorkflowExecutionStatus.Terminated,
+  WorkflowExecutionStatus.TimedOut,
+]);
 
 export class QueryDesk {
   readonly #clock: Clock;
@@ -88,7 +92,16 @@ export class QueryDesk {
     const refusal = notReady(state);
     if (refusal) return queries.fail(refusal);
     if (state.workflowTask) return;
+    // Ends that no worker made: nobody will answer what rode on the task that they cut off.
+    if (CUT_OFF.has(state.status)) queries.dismount();
     for (const id of queries.toOffer()) this.#offer(run, state, id);
+  }
+
+  /** A completed workflow task has given its answers: queries that rode on it without one go on waiting. */
+  askAgain(run: CachedRun): void {
+    if (!run.queries?.busy) return;
+    run.queries.dismount();
+    this.committed(run);
   }
 
   /** A poller took a query's own task. */

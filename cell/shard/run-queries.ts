@@ -14,7 +14,9 @@ type Place =
   | { readonly kind: 'waiting' }
   /** Offered to matching as a task of its own. */
   | { readonly kind: 'offered' }
-  /** In a worker's hand. */
+  /** On a workflow task in a worker's hand. */
+  | { readonly kind: 'riding' }
+  /** In a worker's hand, as a task of its own. */
   | { readonly kind: 'sent' };
 
 type Waiter = {
@@ -65,10 +67,16 @@ export class RunQueries {
   ride(): ReadonlyMap<string, WorkflowQuery> {
     const riders = new Map<string, WorkflowQuery>();
     for (const [id, waiter] of this.#waiters) {
-      waiter.place = { kind: 'sent' };
+      waiter.place = { kind: 'riding' };
       riders.set(id, waiter.query);
     }
     return riders;
+  }
+
+  /** The task that carried them has ended: those that it left without an answer wait again. */
+  dismount(): void {
+    for (const waiter of this.#waiters.values())
+      if (waiter.place.kind === 'riding') waiter.place = { kind: 'waiting' };
   }
 
   /** Those to be offered as tasks of their own, since no workflow task is pending. */

@@ -215,6 +215,11 @@ export class ShardHost implements Engine {
     ownership?.memory.peekRun(ref)?.queries?.answer(queryId, answer);
   }
 
+  askAgain(ref: RunRef): void {
+    const run = this.#owner(ref).current?.memory.peekRun(ref);
+    if (run) this.#desk.askAgain(run);
+  }
+
   #owner(target: Target): ShardOwner {
     const shard = shardOf(target.namespaceId, target.workflowId, this.#options.shardCount);
     const owner = this.#owners.get(shard);

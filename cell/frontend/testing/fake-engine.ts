@@ -131,6 +131,8 @@ export class FakeEngine implements Engine {
   answerQuery(run: RunRef, queryId: string, answer: QueryAnswer): void {
     this.answers.push({ run, queryId, answer });
   }
+
+  askAgain(): void {}
 }
 
 /** One event of that id as it is stored. */
