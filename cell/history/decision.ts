@@ -82,6 +82,7 @@ export type Reply =
   | {
       readonly kind: 'started';
       readonly runId: string;
+      /** The request started that run, now or when it came first; false for a run that it found, or that another followed. */
       readonly fresh: boolean;
       /** WorkflowExecutionStatus of that run; 0 where it is not the current one. */
       readonly status: number;

@@ -10,8 +10,8 @@ import { completeTask, pollTask, say } from './testing/worker.ts';
 describe('a start', () => {
   testTable(`
     start                                             | = fresh run-1               | begins a run
-    start, start                                      | = known run-1               | repeated by request id answers with its run
-    start, poll, done complete, start                 | = known run-1               | repeated after close too
+    start, start                                      | = fresh run-1               | repeated by request id is answered as it was
+    start, poll, done complete, start                 | = fresh run-1               | repeated after close too
     start, start id=b                                 | = refused: already-exists   | beside an open run fails
     start, start id=b conflict=2                      | = known run-1               | beside an open run may use that
     start, start id=b conflict=2, terminate, start id=b | = known run-1             | that used an open run is known after that has closed
@@ -116,7 +116,7 @@ describe('a workflow with a retry policy', () => {
     start retry=3 execution=5, wait 5           | Started TaskScheduled TimedOut                              | is not retried after the execution's timeout
     start retry=9 execution=5, poll, done fail Oops, wait 1, poll, done fail Oops, wait 2, poll, done fail Oops | Started TaskScheduled TaskStarted TaskCompleted Failed | is not retried when the back-off ends after the execution's timeout
     start retry=3, poll, done fail Oops, signal go | Started Signaled                                         | takes signals while it waits, and goes on waiting
-    start retry=3, poll, done fail Oops, start     | = known run-1                                            | keeps the request id that started the chain
+    start retry=3, poll, done fail Oops, start     | = fresh run-1                                            | keeps the request id that started the chain
   `);
 
   test('links its runs', () => {
@@ -137,9 +137,9 @@ describe('a workflow with a retry policy', () => {
   });
 });
 
-test('what is known of a repeated start includes whether its run is still open', () => {
+test('a repeated start is answered as the first was, and with whether its run is still open', () => {
   const lab = new Lab();
   lab.begin(startInput());
   completeTask(lab, pollTask(lab), [COMPLETE]);
-  expect(lab.begin(startInput())).toMatchObject({ reply: { fresh: false, status: 2 } });
+  expect(lab.begin(startInput())).toMatchObject({ reply: { fresh: true, status: 2 } });
 });

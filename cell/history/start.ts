@@ -60,7 +60,9 @@ function repeatOf(
         : undefined;
   if (runId === undefined) return undefined;
   const status = runId === current?.runId ? current.status : WorkflowExecutionStatus.Unspecified;
-  return { kind: 'answer', reply: { kind: 'started', runId, fresh: false, status } };
+  // Its lost answer said the same: this request started that run, or found it open (`useExisting`).
+  const fresh = current?.startRequestId === input.requestId;
+  return { kind: 'answer', reply: { kind: 'started', runId, fresh, status } };
 }
 
 function mayReuse(policy: WorkflowIdReusePolicy, status: WorkflowExecutionStatus): boolean {
