@@ -17,8 +17,24 @@ import type { CellStorageOptions } from '../cell-storage.ts';
 import { startCell, type CellOptions } from '../start-cell.ts';
 import { throwawayKeyRing } from '../token-keys.ts';
 
+export type CallOptions = {
+  /** What the client allows; 20 s by default. */
+  readonly timeoutMs?: number;
+  /** Ends the call from the client's side. */
+  readonly signal?: AbortSignal;
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
 export type ThrowawayCell = {
-  call<M extends RpcName>(name: M, request: Request<M>): Promise<Response<M>>;
+  call<M extends RpcName>(
+    name: M,
+    request: Request<M>,
+    options?: CallOptions,
+  ): Promise<Response<M>>;
+  /** A call of any path with any bytes; answers with the bytes. */
+  send(path: string, body: Uint8Array, options?: CallOptions): Promise<Uint8Array>;
+  /** Registers a further namespace in this cell. */
+  register(namespace: string): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -50,23 +66,31 @@ export async function startThrowawayCell(
       tokens: throwawayKeyRing(systemRng),
     },
   );
-  const namespace = {
-    id: systemRng.uuid(),
-    name: 'default',
-    description: '',
-    ownerEmail: '',
-    data: {},
-    retentionMs: 86_400_000,
-    registeredAt: systemClock.now(),
-    cell: 'a',
+  const register = async (name: string) => {
+    const namespace = {
+      id: systemRng.uuid(),
+      name,
+      description: '',
+      ownerEmail: '',
+      data: {},
+      retentionMs: 86_400_000,
+      registeredAt: systemClock.now(),
+      cell: 'a',
+    };
+    await map.update((known) => registerNamespace(known, namespace), new AbortController().signal);
   };
-  await map.update((known) => registerNamespace(known, namespace), new AbortController().signal);
+  await register('default');
   const channel = new RpcChannel(cell.address);
+  const send = async (path: string, bytes: Uint8Array, options: CallOptions = {}) => {
+    const { timeoutMs = 20_000, signal, headers = {} } = options;
+    return (await channel.call(path, headers, bytes, { timeoutMs, signal })).body;
+  };
   return {
-    async call(name, request) {
+    register,
+    send,
+    async call(name, request, options) {
       const method = methodOf(`/${WORKFLOW_SERVICE}/${name}`);
-      const bytes = method.request.encode(request);
-      const { body } = await channel.call(method.path, {}, bytes, { timeoutMs: 20_000 });
+      const body = await send(method.path, method.request.encode(request), options);
       return method.response.decode(body) as Response<typeof name>;
     },
     async close() {
