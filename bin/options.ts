@@ -22,6 +22,21 @@ const listenHost = {
   meaning: 'The address to listen on.',
 } as const;
 
+const opsOptions = {
+  metricsPort: {
+    kind: 'number',
+    default: 0,
+    min: 0,
+    max: 65_535,
+    meaning: 'The port of /metrics, /health and /ready; 0 is off.',
+  },
+  metricsHost: {
+    kind: 'text',
+    default: '127.0.0.1',
+    meaning: 'The address that the metrics port listens on.',
+  },
+} as const satisfies Options;
+
 const fleet = {
   kind: 'text',
   default: '.atoll/fleet',
@@ -49,6 +64,7 @@ export const devOptions = {
     default: 'default',
     meaning: 'Namespaces to register at the start, separated by commas.',
   },
+  ...opsOptions,
   ...logOptions,
 } as const satisfies Options;
 
@@ -76,6 +92,7 @@ export const cellOptions = {
     meaning: 'postgres://user:password@host:port/database, a database of its own for each cell.',
   },
   fleet,
+  ...opsOptions,
   ...logOptions,
 } as const satisfies Options;
 
@@ -89,5 +106,6 @@ export const routerOptions = {
     meaning: 'The port that SDKs and tools call.',
   },
   fleet,
+  ...opsOptions,
   ...logOptions,
 } as const satisfies Options;

@@ -8,13 +8,14 @@ import type { Lifecycle } from '../kernel/lifecycle.ts';
 import type { Log } from '../kernel/log.ts';
 import { systemRng } from '../kernel/rng.ts';
 import { startRouter, type RunningRouter } from '../router/router.ts';
+import { startOps, type OpsOptions } from './ops.ts';
 
 export type RouterProcessOptions = {
   readonly host: string;
   readonly port: number;
   /** Folder of the fleet map. */
   readonly fleet: string;
-};
+} & OpsOptions;
 
 /** Starts the router into `lifecycle`. */
 export async function runRouter(
@@ -24,6 +25,9 @@ export async function runRouter(
   const { lifecycle, log } = ports;
   const clock = systemClock;
   const rng = systemRng;
+  const ops = await startOps(options, ports);
+  let serving = false;
+  ops.require(() => (serving ? undefined : 'it is starting'));
   const store = await FileFleetMap.open(options.fleet, { clock, rng, log });
   const lastKnown = fileLastKnownMap(
     join(options.fleet, `last-known-router-${options.port}.json`),
@@ -38,8 +42,11 @@ export async function runRouter(
     log,
     clock,
     rng,
-    // The official TypeScript worker takes the refusal for a server that it cannot use.
+    metrics: ops.metrics,
   });
+  const hasCell = () => Object.keys(map.map.cells).length > 0;
+  ops.require(() => (hasCell() ? undefined : 'the fleet map has no cell'));
+  serving = true;
   await lifecycle.start({ name: 'router', stop: () => router.close(), stopTimeoutMs: 4_000 });
   const address = `${router.address.host}:${router.address.port}`;
   log.info({ address, router: `http://${address}` }, 'ready');

@@ -5,7 +5,8 @@
  *  1. The cell enters the fleet map only once it serves.
  *  2. Close takes no new calls, then writes what memory holds, then lets the database go.
  */
-import { allowAll } from '../cell/frontend/authorise.ts';
+import type { SecureServerOptions } from 'node:http2';
+import { allowAll, type Authoriser } from '../cell/frontend/authorise.ts';
 import { defaultFrontendConfig } from '../cell/frontend/config.ts';
 import { FleetAdmission } from '../cell/frontend/fleet-admission.ts';
 import { Frontend } from '../cell/frontend/frontend.ts';
@@ -26,7 +27,9 @@ import { RpcServer } from '../kernel/rpc/server.ts';
 import { encodeStatusDetails } from '../wire/failures.ts';
 import { warm } from '../wire/services.ts';
 import type { TokenKeyRing } from '../wire/signed-token.ts';
+import { measureCell } from './cell-metrics.ts';
 import { openCellStorage, type CellStorageOptions } from './cell-storage.ts';
+import { NO_OPS, type Ops } from './ops.ts';
 
 export type CellOptions = {
   readonly id: string;
@@ -40,6 +43,12 @@ export type CellOptions = {
   readonly onShardStopped: (shard: ShardId, stop: Stop) => void;
   /** Wraps the log port: the torture harness puts its faults here. */
   readonly wrapLog?: ((log: ShardLog) => ShardLog) | undefined;
+  /** Where its metrics go; nowhere by default. */
+  readonly ops?: Ops | undefined;
+  /** Who may do what; everybody everything by default. */
+  readonly authoriser?: Authoriser | undefined;
+  /** TLS on its port; cleartext by default. */
+  readonly tls?: SecureServerOptions | undefined;
 };
 
 export type CellPorts = {
@@ -66,9 +75,12 @@ export async function startCell(options: CellOptions, ports: CellPorts): Promise
   warm();
   const log = ports.log.child({ cell: options.id });
   const storage = await openCellStorage(options, { clock, rng, log });
-  const matching = new InMemoryMatching({ clock });
+  const measured = measureCell(options.ops ?? NO_OPS, { cell: options.id, clock });
+  const queues = new InMemoryMatching({ clock });
+  const matching = measured.matching(queues);
+  const shardLog = measured.log(storage.log);
   const host = new ShardHost({
-    log: options.wrapLog ? options.wrapLog(storage.log) : storage.log,
+    log: options.wrapLog ? options.wrapLog(shardLog) : shardLog,
     views: storage.views,
     index: storage.visibility,
     matching,
@@ -82,19 +94,21 @@ export async function startCell(options: CellOptions, ports: CellPorts): Promise
     onShardStopped: options.onShardStopped,
   });
   const frontend = new Frontend({
-    engine: host,
+    engine: measured.engine(host),
     matching,
     visibility: storage.visibility,
     admission: new FleetAdmission(map, options.id),
-    authoriser: allowAll,
+    authoriser: options.authoriser ?? allowAll,
     tokens,
     clock,
     rng,
     log,
     config: defaultFrontendConfig,
   });
-  const handle = frontendRpcHandler({ frontend, log, isServing: () => true });
-  const server = new RpcServer({ handle, encodeDetails: encodeStatusDetails, clock });
+  measured.look(host, queues);
+  const handle = measured.handler(frontendRpcHandler({ frontend, log, isServing: () => true }));
+  const { tls } = options;
+  const server = new RpcServer({ handle, encodeDetails: encodeStatusDetails, clock, tls });
   const close = async () => {
     await server.close({ graceMs: CLOSE_GRACE_MS });
     await host.close();

@@ -64,7 +64,10 @@ export function readStartDevFlags(flags: RawFlags): StartDev {
     data: typeof dbFilename === 'string' && dbFilename !== '' ? dbFilename : undefined,
     namespaces: withDefault(namespaces.map((name) => name.trim()).filter((name) => name !== '')),
     searchAttributes: attributesOf(list(flags['searchAttribute'])),
-    metricsPort: portOf('--metrics-port', flags['metricsPort'], 0),
+    ops: {
+      metricsHost: '127.0.0.1',
+      metricsPort: portOf('--metrics-port', flags['metricsPort'], 0),
+    },
   };
   const withoutEffect = MISSED.filter((field) => flags[field] !== undefined);
   const log = { level: levelOf(flags['logLevel']), format: formatOf(flags['logFormat']) };

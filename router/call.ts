@@ -65,6 +65,8 @@ export class Call implements AttemptOwner {
     this.#startMs = context.clock.monotonicMs();
     this.#lookAt = context.config.gatherBytes;
     context.calls.add(this);
+    context.metrics.calls.inc();
+    context.metrics.inFlight.set(context.calls.size);
     client.on('error', ignore); // `close` follows
     client.on('close', () => this.#clientGone());
     const refusal = this.#begin(context.routes.get(this.#path));
@@ -223,6 +225,7 @@ export class Call implements AttemptOwner {
     const target = hinted ? { cell: hint.owner, epoch: hint.epoch } : { cell: active, epoch };
     if (target.cell === this.#target?.cell && target.epoch === this.#target.epoch)
       return this.#fail(this.#moving());
+    this.#context.metrics.retries.inc();
     this.#send(target);
     this.#client.resume();
   }
@@ -285,6 +288,7 @@ export class Call implements AttemptOwner {
 
   #clientGone(): void {
     this.#context.calls.delete(this);
+    this.#context.metrics.inFlight.set(this.#context.calls.size);
     this.#attempt?.drop();
     this.#finish();
   }
@@ -293,6 +297,7 @@ export class Call implements AttemptOwner {
     if (this.#over) return;
     this.#attempt?.drop();
     this.#finish();
+    this.#context.metrics.error(error.code);
     answerError(this.#client, error);
   }
 

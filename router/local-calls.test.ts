@@ -3,11 +3,13 @@ import { CachedFleetMap } from '../fleet/cached-map.ts';
 import { twoCells } from '../fleet/conformance/sample.ts';
 import { MemoryFleetMap } from '../fleet/memory/fleet-map.ts';
 import { silentLog } from '../kernel/log.ts';
+import { noMetrics } from '../kernel/metrics.ts';
 import { SeededRng } from '../kernel/testing/seeded-rng.ts';
 import { VirtualClock } from '../kernel/testing/virtual-clock.ts';
 import { METHODS } from '../wire/services.ts';
 import { routerConfig } from './config.ts';
 import { localCalls } from './local-calls.ts';
+import { routerMetrics } from './router-metrics.ts';
 
 const DAY = { seconds: 86_400 };
 
@@ -187,6 +189,7 @@ async function fleet(config: Parameters<typeof routerConfig>[0] = {}): Promise<C
     clock: new VirtualClock(),
     rng: new SeededRng(1),
     log: silentLog,
+    metrics: routerMetrics(noMetrics),
   };
   const calls = localCalls(parts);
   return async (name, request = {}) => {

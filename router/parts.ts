@@ -4,6 +4,7 @@ import type { Log } from '../kernel/log.ts';
 import type { Rng } from '../kernel/rng.ts';
 import type { CachedFleetMap } from '../fleet/cached-map.ts';
 import type { RouterConfig } from './config.ts';
+import type { RouterMetrics } from './router-metrics.ts';
 
 export type RouterParts = {
   readonly map: CachedFleetMap;
@@ -11,4 +12,5 @@ export type RouterParts = {
   readonly clock: Clock;
   readonly rng: Rng;
   readonly log: Log;
+  readonly metrics: RouterMetrics;
 };

@@ -14,12 +14,14 @@ import { sleep, type Clock } from '../kernel/clock.ts';
 import { AtollError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import { WINDOW_BYTES } from '../kernel/rpc/server.ts';
+import { noMetrics, type Metrics } from '../kernel/metrics.ts';
 import type { Rng } from '../kernel/rng.ts';
 import { answerNotGrpc } from './answer.ts';
 import { Call, type CallContext } from './call.ts';
 import { routerConfig, type RouterConfig } from './config.ts';
 import { localCalls } from './local-calls.ts';
 import { routesOfContract } from './methods.ts';
+import { routerMetrics } from './router-metrics.ts';
 import { Upstreams } from './upstreams.ts';
 
 /** Memory that one client connection may pin, in MiB. */
@@ -33,6 +35,7 @@ export type StartRouterOptions = {
   readonly clock: Clock;
   readonly rng: Rng;
   readonly config?: Partial<RouterConfig>;
+  readonly metrics?: Metrics | undefined;
 };
 
 export type RunningRouter = {
@@ -45,7 +48,8 @@ export type RunningRouter = {
 export async function startRouter(options: StartRouterOptions): Promise<RunningRouter> {
   const { map, clock, rng, log } = options;
   const config = routerConfig(options.config);
-  const parts = { map, clock, rng, log, config };
+  const metrics = routerMetrics(options.metrics ?? noMetrics);
+  const parts = { map, clock, rng, log, config, metrics };
   const upstreams = new Upstreams({ sessions: config.sessionsPerCell, clock });
   const context: CallContext = {
     ...parts,

@@ -40,6 +40,18 @@ export class InMemoryMatching implements Matching {
     return this.#queues.size;
   }
 
+  /** Waiting tasks of all queues, and the age of the oldest in ms, for metrics. Linear in the number of queues. */
+  backlogs(): { readonly tasks: number; readonly oldestAgeMs: number } {
+    let tasks = 0;
+    let oldestAgeMs = 0;
+    for (const queue of this.#queues.values()) {
+      const backlog = queue.backlog();
+      tasks += backlog.tasks;
+      oldestAgeMs = Math.max(oldestAgeMs, backlog.oldestAgeMs);
+    }
+    return { tasks, oldestAgeMs };
+  }
+
   offer(task: OfferedTask): 'accepted' | 'full' {
     const queue = this.#queue(task.queue);
     if (queue !== undefined) return queue.offer(task);
