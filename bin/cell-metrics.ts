@@ -25,6 +25,7 @@ export type CellMeasures = {
   matching(matching: Matching): Matching;
   engine(engine: Engine): Engine;
   handler(handle: RpcHandler): RpcHandler;
+  readonly timerRang: ((lagMs: number) => void) | undefined;
   /** From now on scrapes look at these. */
   look(host: ShardHost, queues: Queues): void;
 };
@@ -34,6 +35,7 @@ const UNMEASURED: CellMeasures = {
   matching: (matching) => matching,
   engine: (engine) => engine,
   handler: (handle) => handle,
+  timerRang: undefined,
   look: () => {},
 };
 
@@ -45,7 +47,9 @@ export function measureCell(
   if (ops === NO_OPS) return UNMEASURED;
   const { clock } = of;
   const metrics = withLabels(ops.metrics, { cell: of.cell });
+  const lag = metrics.histogram('timer_lag_ms');
   return {
+    timerRang: (lagMs) => lag.observe(lagMs),
     log: (log) => measuredLog(log, metrics, clock),
     matching: (matching) => measuredMatching(matching, metrics, clock),
     engine: (engine) => measuredEngine(engine, metrics, clock),

@@ -44,17 +44,25 @@ describe('the metrics port', () => {
     });
     const { taskToken } = await service.pollWorkflowTaskQueue({ namespace, taskQueue });
     await service.respondWorkflowTaskFailed({ namespace, taskToken, cause: 24 });
+    await service.pollWorkflowTaskQueue({ namespace, taskQueue });
+    // A start with a delay is a clock that rings.
+    await service.startWorkflowExecution({
+      ...{ namespace, workflowId: 'measured-2', requestId: 'r', workflowType: { name: 'w' } },
+      ...{ taskQueue, workflowStartDelay: { nanos: 50_000_000 } },
+    });
+    await service.pollWorkflowTaskQueue({ namespace, taskQueue });
     const [, text] = await get('/metrics');
     const value = (line: RegExp) => Number(line.exec(text)?.[1] ?? Number.NaN);
     expect(value(/^atoll_append_batch_rows_count\{cell="a"\} (\d+)$/m)).toBeGreaterThan(0);
     expect(value(/^atoll_append_ms_count\{cell="a"\} (\d+)$/m)).toBeGreaterThan(0);
-    expect(value(/^atoll_schedule_to_start_ms_count\{.*kind="workflow-task".*\} (\d+)$/m)).toBe(1);
+    expect(value(/^atoll_schedule_to_start_ms_count\{.*kind="workflow-task".*\} (\d+)$/m)).toBe(3);
     expect(text).toMatch(/^atoll_task_failures_total\{.*NonDeterministicError.*\} 1$/m);
+    expect(value(/^atoll_timer_lag_ms_count\{cell="a"\} (\d+)$/m)).toBeGreaterThan(0);
     expect(value(/^atoll_shards_owned\{cell="b"\} (\d+)$/m)).toBe(4);
     expect(value(/^atoll_shard_takeovers_total\{cell="b"\} (\d+)$/m)).toBe(4);
     expect(value(/^atoll_router_calls_total (\d+)$/m)).toBeGreaterThan(3);
     expect(value(/^atoll_router_holds (\d+)$/m)).toBe(0);
-    expect(value(/^atoll_rpc_calls_total\{.*StartWorkflowExecution.*\} (\d+)$/m)).toBe(1);
+    expect(value(/^atoll_rpc_calls_total\{.*StartWorkflowExecution.*\} (\d+)$/m)).toBe(2);
     expect(text).toContain('process_cpu_seconds_total');
     expect(text).toMatch(/^atoll_scanner_heals_total\{cell="a"\} 0$/m);
   });

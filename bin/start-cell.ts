@@ -91,6 +91,7 @@ export async function startCell(options: CellOptions, ports: CellPorts): Promise
     shardCount: options.shards,
     shards: allShards(options.shards),
     epochOf: (namespaceId) => map.namespaceById(namespaceId)?.placement.epoch ?? 0,
+    timerRang: measured.timerRang,
     onShardStopped: options.onShardStopped,
   });
   const frontend = new Frontend({

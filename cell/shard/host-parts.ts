@@ -26,6 +26,8 @@ export type HostParts = {
   readonly queries: { committed(run: CachedRun): void };
   /** The namespace's epoch by this cell's map; for inputs that no call brought. */
   readonly epochOf: (namespaceId: string) => number;
+  /** Told how late each clock of a run rang, for metrics. */
+  readonly timerRang?: ((lagMs: number) => void) | undefined;
   /** There is something to checkpoint. */
   readonly dirty: () => void;
 };

@@ -99,6 +99,7 @@ export class Ownership {
       matching,
       log,
       config,
+      timerRang: parts.timerRang,
     });
   }
 

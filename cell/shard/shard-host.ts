@@ -54,6 +54,8 @@ export type ShardHostOptions = {
   /** The shards that this host serves (membership). */
   readonly shards: readonly ShardId[];
   epochOf(namespaceId: string): number;
+  /** Told how late each clock of a run rang, for metrics. */
+  readonly timerRang?: ((lagMs: number) => void) | undefined;
   /** A shard stopped for good; `lost` under `single` membership ends the process. */
   onShardStopped(shard: ShardId, stop: Stop): void;
 };
@@ -92,6 +94,7 @@ export class ShardHost implements Engine {
       index: this.#index,
       queries: this.#desk,
       epochOf: (namespaceId) => options.epochOf(namespaceId),
+      timerRang: options.timerRang,
       dirty: () => this.#checkpointer.wake(),
     };
     for (const shard of options.shards) {

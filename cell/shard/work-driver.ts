@@ -42,6 +42,7 @@ export class WorkDriver {
   readonly #matching: Matching;
   readonly #log: Log;
   readonly #config: ShardConfig;
+  readonly #timerRang: (lagMs: number) => void;
   readonly #armed = new Map<string, Map<string, Armed>>();
   readonly #due: DueIndex<Due>;
   readonly #held = new Map<string, Map<string, Held>>();
@@ -56,12 +57,14 @@ export class WorkDriver {
     readonly matching: Matching;
     readonly log: Log;
     readonly config: ShardConfig;
+    readonly timerRang?: ((lagMs: number) => void) | undefined;
   }) {
     this.#shard = options.shard;
     this.#clock = options.clock;
     this.#matching = options.matching;
     this.#log = options.log;
     this.#config = options.config;
+    this.#timerRang = options.timerRang ?? (() => {});
     this.#due = new DueIndex(options.config.timerWindow, ({ item }) =>
       this.#forget(item.run, item.work),
     );
@@ -281,6 +284,7 @@ export class WorkDriver {
     const now = this.#shard.now();
     for (let entry = this.#due.take(now); entry; entry = this.#due.take(now)) {
       const { run, work, task } = entry.item;
+      this.#timerRang(now - entry.dueAt);
       this.#forget(run, work);
       if (task) {
         this.#offer(run, task);
