@@ -11,6 +11,7 @@ const config: KnipConfig = {
     'examples/**/*.ts',
     'bench/*.ts',
     'chaos/**/{main,*-main,torture}.ts',
+    'chaos/model/*.mjs',
     '**/*.test.ts',
     'arch.config.ts',
   ],
