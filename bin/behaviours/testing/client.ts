@@ -226,6 +226,11 @@ export async function refusal(call: Promise<unknown>): Promise<Refusal> {
   throw new Error(`not refused: ${JSON.stringify(answer)}`);
 }
 
+/** Why each of these calls was refused, made at the same time. */
+export function refusals(calls: readonly Promise<unknown>[]): Promise<readonly Refusal[]> {
+  return Promise.all(calls.map(refusal));
+}
+
 /** Asks again until it holds. */
 export async function until(holds: () => Promise<boolean>): Promise<void> {
   const giveUpAt = Date.now() + SOON_MS;
