@@ -1,6 +1,6 @@
 /** Everything that checkers judge by, gathered once when a world has ended. Plain data: a test can plant a breach. */
 import type { HistoryEvent } from '../../wire/events.ts';
-import { Chronicle, marksOf } from './chronicle.ts';
+import { marksOf, type Chronicle } from './chronicle.ts';
 import type { Journal } from './journal.ts';
 import type { LedgerCall } from './ledger.ts';
 import type { Order } from './client.ts';

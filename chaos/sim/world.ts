@@ -179,12 +179,16 @@ export class World {
     };
   }
 
-  /** A run whose end a promoted standby lost is open again, and nobody waits for it any more: its work goes on. */
+  /**
+   * A run whose end a promoted standby lost is open again, and nobody waits for it any more. An idle owner learns of the
+   * hole when somebody asks; whoever comes after drives the run on.
+   */
   async #letLostEndsEnd(): Promise<void> {
     for (let tried = 0; this.#promoted && tried < REST_TRIES; tried += 1) {
       const { effective, lost } = this.#database;
       const { runs } = new Chronicle(effective, lost);
       if ([...runs.values()].every(({ closedMs }) => closedMs !== undefined)) return;
+      await this.#gather();
       await this.#wait(sleep(this.#time, REST_MS));
     }
   }

@@ -56,6 +56,12 @@ function staleRead({ chronicle }: Evidence, floors: readonly Floor[], seen: Seen
   const run = chronicle.runs.get(seen.runId);
   if (!run)
     return [`P13: ${seen.by} showed run ${seen.runId} of ${seen.workflowId}, which never was`];
+  const shown = seen.transitions === undefined ? undefined : run.moments[seen.transitions - 1];
+  if (seen.transitions !== undefined && (!shown || shown.atMs > seen.endedMs)) {
+    const { by, workflowId, endedMs, transitions } = seen;
+    const when = `at ${endedMs.toFixed(1)}, before it was stored`;
+    return [`P1: ${by} of ${workflowId} showed transition ${transitions} ${when}`];
+  }
   for (const { atMs, number, why } of floors) {
     if (atMs > seen.begunMs) continue;
     const events = run.moments[number - 1]?.lastEventId ?? 0;
