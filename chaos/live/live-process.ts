@@ -28,6 +28,8 @@ export class LiveProcess {
   readonly name: string;
   readonly runsDatabase: boolean;
   readonly exited: Promise<Exit>;
+  /** Its ready line came. */
+  wasReady = false;
   readonly #child: ChildProcess;
   readonly #ready: Promise<Ready>;
   readonly #reached = new Map<Step, () => void>();
@@ -126,7 +128,9 @@ export class LiveProcess {
       createInterface({ input: stdout }).on('line', (line) => {
         writeSync(log, `${line}\n`);
         const ready = parseReady(line);
-        if (ready) resolve(ready);
+        if (!ready) return;
+        this.wasReady = true;
+        resolve(ready);
       });
       void this.exited.then(({ code, signal }) =>
         reject(new Error(`${this.name} ended (${signal ?? code}) before it was ready`)),

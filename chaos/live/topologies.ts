@@ -14,7 +14,7 @@ import { systemClock } from '../../kernel/clock.ts';
 import { withDeadline } from '../../kernel/deadline.ts';
 import { silentLog } from '../../kernel/log.ts';
 import { systemRng } from '../../kernel/rng.ts';
-import { killPostgres } from './database.ts';
+import { Database } from './database.ts';
 import { LiveProcess } from './live-process.ts';
 import type { Topology } from './phase.ts';
 import type { Step } from './step.ts';
@@ -44,6 +44,7 @@ export async function layOutCells({ mains, folder, tally, say }: LayOut): Promis
   const main = starter(mains, folder);
   const fleet = join(folder, 'fleet');
   const postgres = main('postgres-main', ['--data', join(folder, 'postgres')]);
+  const database = new Database(() => postgres.pid);
   const url = new URL(String((await postgres.ready())['url']));
   const cell = (id: string) => {
     url.pathname = `/atoll_cell_${id}`;
@@ -51,7 +52,8 @@ export async function layOutCells({ mains, folder, tally, say }: LayOut): Promis
     return new Victim({
       name: `cell ${id}`,
       start: (arm) => main('cell-main', withArm(args, arm), `cell-${id}`),
-      killDatabase: () => killPostgres(postgres.pid),
+      killDatabase: () => database.kill(),
+      databaseAway: () => database.isAway,
       tally,
       say,
     });
@@ -79,10 +81,12 @@ export async function layOutDev({ mains, folder, tally, say }: LayOut): Promise<
   const main = starter(mains, folder);
   const port = await freePort();
   const args = ['--port', `${port}`, '--data', join(folder, 'data')];
+  const database = new Database(() => victim.pid);
   const victim: Victim = new Victim({
     name: 'atoll dev',
     start: (arm) => main('dev-main', withArm(args, arm)),
-    killDatabase: () => killPostgres(victim.pid),
+    killDatabase: () => database.kill(),
+    databaseAway: () => database.isAway,
     tally,
     say,
   });

@@ -4,7 +4,8 @@
  * Invariants
  *  1. A kill counts only if the process had reported the step and waited there.
  *  2. After each round the engine serves again, or the phase fails.
- *  3. An end that the harness did not cause is a finding.
+ *  3. An end that the harness did not cause is a finding. A start that meets a database that was just killed is caused by
+ *     it: the process says so and ends, and is started again, as a supervisor would.
  */
 import type { LiveProcess } from './live-process.ts';
 import type { Round } from './rounds.ts';
@@ -13,6 +14,7 @@ import type { Tally } from './tally.ts';
 
 const REACH_MS = 20_000;
 const TRIES = 3;
+const STARTS = 10;
 
 export type VictimOptions = {
   readonly name: string;
@@ -20,6 +22,8 @@ export type VictimOptions = {
   readonly start: (arm?: Step) => LiveProcess;
   /** Kills PostgreSQL and resolves once it runs again. */
   readonly killDatabase: () => Promise<void>;
+  /** It was killed a moment ago: whoever starts now may find it away. */
+  readonly databaseAway: () => boolean;
   readonly tally: Tally;
   readonly say: (text: string) => void;
 };
@@ -53,8 +57,7 @@ export class Victim {
     }
     await this.#killAt(round.step);
     if (round.takeover) await this.#killStarting(round.takeover);
-    this.#current = this.#start();
-    await this.#current.ready();
+    await this.#serve();
   }
 
   async stop(): Promise<void> {
@@ -66,7 +69,7 @@ export class Victim {
   /** A step that does not come in time is tried again: a run that owes kills has failed. */
   async #killAt(step: Step): Promise<void> {
     for (let left = TRIES; left > 0; left -= 1) {
-      if (!this.#current.running) await this.#revive();
+      if (!this.#current.running) await this.#serve();
       if (!(await this.#current.reach(step, REACH_MS))) continue;
       await this.#kill();
       this.#options.tally.count(countedAs(step));
@@ -93,14 +96,23 @@ export class Victim {
     const started = this.#options.start(arm);
     void started.exited.then(({ code, signal }) => {
       if (this.#killing && started === this.#current) return;
+      if (!started.wasReady && this.#options.databaseAway()) return;
       this.findings.push(`${this.#options.name} ended by itself with ${signal ?? code}`);
     });
     return started;
   }
 
-  async #revive(): Promise<void> {
-    this.#current = this.#start();
-    await this.#current.ready();
+  /** Starts it until it serves. */
+  async #serve(): Promise<void> {
+    for (let left = STARTS; left > 0; left -= 1) {
+      this.#current = this.#start();
+      const error = await this.#current.ready().then(
+        () => undefined,
+        (cause: unknown) => cause,
+      );
+      if (error === undefined) return;
+      if (left === 1 || !this.#options.databaseAway()) throw error;
+    }
   }
 
   async #kill(): Promise<void> {

@@ -30,7 +30,7 @@ export type DriverOptions = {
 export async function runDriver(options: DriverOptions): Promise<boolean> {
   const orders = await readOrders(undefined, options.orders);
   const journal = await openJournal(options.logDir);
-  const connection = await connectPatiently(options.address);
+  const { connection, close } = await connectPatiently(options.address);
   const client = new Client({ connection, namespace: options.namespace });
   try {
     const drive = new Drive(client, orders.length, {
@@ -45,7 +45,7 @@ export async function runDriver(options: DriverOptions): Promise<boolean> {
     process.stdout.write(`${describeReport(report)}\n`);
     return report.wrong.length === 0;
   } finally {
-    await connection.close();
+    await close();
     await journal?.close();
   }
 }
