@@ -1,5 +1,6 @@
 /** `atoll cell`: one cell as a process of its own, on a PostgreSQL database of its own. */
 import { join } from 'node:path';
+import { RightsAuthoriser } from '../cell/frontend/rights-authoriser.ts';
 import type { ShardLog } from '../cell/storage/shard-log.ts';
 import { CachedFleetMap } from '../fleet/cached-map.ts';
 import { FileFleetMap } from '../fleet/file/fleet-map.ts';
@@ -9,6 +10,7 @@ import type { Lifecycle } from '../kernel/lifecycle.ts';
 import type { Log } from '../kernel/log.ts';
 import { systemRng } from '../kernel/rng.ts';
 import { fencedExit } from './fenced-exit.ts';
+import { portAccess, type PortOptions } from './access.ts';
 import { missingShards } from './cell-metrics.ts';
 import { startOps, type OpsOptions } from './ops.ts';
 import { startCell, type RunningCell } from './start-cell.ts';
@@ -23,7 +25,8 @@ export type CellProcessOptions = {
   readonly postgresUrl: string;
   /** Folder of the fleet map and the token keys, shared by all routers and cells of the fleet. */
   readonly fleet: string;
-} & OpsOptions;
+} & OpsOptions &
+  PortOptions;
 
 /** Starts the cell into `lifecycle`. `wrapLog` is the torture harness's. */
 export async function runCell(
@@ -37,6 +40,7 @@ export async function runCell(
   const { lifecycle, log, wrapLog } = ports;
   const clock = systemClock;
   const rng = systemRng;
+  const { tls, rights } = await portAccess(options, { clock: systemClock, log });
   const ops = await startOps(options, ports);
   let started: RunningCell | undefined;
   ops.require(() => (started ? missingShards(started.host) : 'it is starting'));
@@ -58,6 +62,8 @@ export async function runCell(
       onShardStopped: fencedExit(log),
       wrapLog,
       ops,
+      tls,
+      authoriser: rights && new RightsAuthoriser(rights),
     },
     { clock, rng, log, map, tokens },
   );

@@ -11,6 +11,7 @@ import type { FleetMapStore } from '../fleet/fleet-map.ts';
 import { MemoryFleetMap } from '../fleet/memory/fleet-map.ts';
 import { updateNamespace } from '../fleet/namespace-update.ts';
 import { registerNamespace } from '../fleet/table.ts';
+import { opossumBreakers } from '../kernel/breaker-opossum.ts';
 import { systemClock } from '../kernel/clock.ts';
 import { withDeadline } from '../kernel/deadline.ts';
 import type { Lifecycle } from '../kernel/lifecycle.ts';
@@ -19,6 +20,7 @@ import { systemRng } from '../kernel/rng.ts';
 import { startRouter } from '../router/router.ts';
 import type { TokenKeyRing } from '../wire/signed-token.ts';
 import type { CellStorageOptions } from './cell-storage.ts';
+import { CELL_BREAKER } from './router.ts';
 import { fencedExit } from './fenced-exit.ts';
 import { missingShards } from './cell-metrics.ts';
 import { startOps, type OpsOptions } from './ops.ts';
@@ -105,6 +107,7 @@ export async function startDev(
     rng: systemRng,
     config: { drainMs: 300 },
     metrics: ops.metrics,
+    makeBreaker: opossumBreakers(CELL_BREAKER),
   });
   await lifecycle.start({ name: 'router', stop: () => router.close() });
   for (const cell of cells) ops.require(() => missingShards(cell.host));

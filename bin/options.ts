@@ -44,6 +44,35 @@ const fleet = {
     'Folder of the fleet map and token keys, shared by all routers and cells of one machine.',
 } as const;
 
+const tlsOptions = {
+  tlsCert: {
+    kind: 'text',
+    default: '',
+    meaning: 'The certificate of this port (PEM file); without one it is cleartext.',
+  },
+  tlsKey: { kind: 'text', default: '', meaning: 'The private key of that certificate (PEM file).' },
+  tlsClientCa: {
+    kind: 'text',
+    default: '',
+    meaning: 'Callers must show a certificate that this authority signed (PEM file): mTLS.',
+  },
+} as const satisfies Options;
+
+const accessOptions = {
+  rights: {
+    kind: 'text',
+    default: '',
+    meaning: 'Who may do what in which namespace (JSON file, docs/security.md).',
+  },
+  allowAll: {
+    kind: 'switch',
+    default: false,
+    meaning: 'Let everybody do everything, also from other machines.',
+  },
+} as const satisfies Options;
+
+const limit = { kind: 'number', min: 1, max: 10_000_000 } as const;
+
 export const devOptions = {
   host: listenHost,
   port: {
@@ -92,6 +121,8 @@ export const cellOptions = {
     meaning: 'postgres://user:password@host:port/database, a database of its own for each cell.',
   },
   fleet,
+  ...tlsOptions,
+  ...accessOptions,
   ...opsOptions,
   ...logOptions,
 } as const satisfies Options;
@@ -106,6 +137,29 @@ export const routerOptions = {
     meaning: 'The port that SDKs and tools call.',
   },
   fleet,
+  namespaceCallsPerSecond: {
+    ...limit,
+    default: 50_000,
+    meaning: 'Calls a second that one namespace may make.',
+  },
+  namespaceStartsPerSecond: {
+    ...limit,
+    default: 5_000,
+    meaning: 'Starts of workflows a second among them.',
+  },
+  ...tlsOptions,
+  cellTlsCa: {
+    kind: 'text',
+    default: '',
+    meaning: 'Cells must show a certificate that this authority signed; without it, cleartext.',
+  },
+  cellTlsCert: {
+    kind: 'text',
+    default: '',
+    meaning: 'The certificate that this router shows to cells (PEM file).',
+  },
+  cellTlsKey: { kind: 'text', default: '', meaning: 'The private key of that certificate.' },
+  ...accessOptions,
   ...opsOptions,
   ...logOptions,
 } as const satisfies Options;

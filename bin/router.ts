@@ -3,19 +3,32 @@ import { join } from 'node:path';
 import { CachedFleetMap } from '../fleet/cached-map.ts';
 import { FileFleetMap } from '../fleet/file/fleet-map.ts';
 import { fileLastKnownMap } from '../fleet/file/last-known-map.ts';
+import { opossumBreakers } from '../kernel/breaker-opossum.ts';
 import { systemClock } from '../kernel/clock.ts';
 import type { Lifecycle } from '../kernel/lifecycle.ts';
 import type { Log } from '../kernel/log.ts';
 import { systemRng } from '../kernel/rng.ts';
+import type { RouterConfig } from '../router/config.ts';
 import { startRouter, type RunningRouter } from '../router/router.ts';
+import { portAccess, type PortOptions } from './access.ts';
 import { startOps, type OpsOptions } from './ops.ts';
+import { clientTls, type TlsFiles } from './tls.ts';
 
 export type RouterProcessOptions = {
   readonly host: string;
   readonly port: number;
   /** Folder of the fleet map. */
   readonly fleet: string;
-} & OpsOptions;
+  readonly namespaceCallsPerSecond?: number | undefined;
+  readonly namespaceStartsPerSecond?: number | undefined;
+  readonly cellTlsCa?: string | undefined;
+  readonly cellTlsCert?: string | undefined;
+  readonly cellTlsKey?: string | undefined;
+} & OpsOptions &
+  PortOptions;
+
+/** A cell that restarts is back within a second; one that is away costs nobody a wait. */
+export const CELL_BREAKER = { failures: 3, resetMs: 500 } as const;
 
 /** Starts the router into `lifecycle`. */
 export async function runRouter(
@@ -25,6 +38,8 @@ export async function runRouter(
   const { lifecycle, log } = ports;
   const clock = systemClock;
   const rng = systemRng;
+  const { tls, rights } = await portAccess(options, { clock, log });
+  const cellTls = await clientTls(cellTlsFiles(options), { clock, log });
   const ops = await startOps(options, ports);
   let serving = false;
   ops.require(() => (serving ? undefined : 'it is starting'));
@@ -43,6 +58,11 @@ export async function runRouter(
     clock,
     rng,
     metrics: ops.metrics,
+    tls,
+    cellTls,
+    rights,
+    makeBreaker: opossumBreakers(CELL_BREAKER),
+    config: limitsOf(options),
   });
   const hasCell = () => Object.keys(map.map.cells).length > 0;
   ops.require(() => (hasCell() ? undefined : 'the fleet map has no cell'));
@@ -51,4 +71,17 @@ export async function runRouter(
   const address = `${router.address.host}:${router.address.port}`;
   log.info({ address, router: `http://${address}` }, 'ready');
   return router;
+}
+
+function cellTlsFiles(options: RouterProcessOptions): TlsFiles {
+  const { cellTlsCert = '', cellTlsKey = '', cellTlsCa = '' } = options;
+  return { cert: cellTlsCert, key: cellTlsKey, ca: cellTlsCa, flag: '--cell-tls' };
+}
+
+function limitsOf(options: RouterProcessOptions): Partial<RouterConfig> {
+  const { namespaceCallsPerSecond: calls, namespaceStartsPerSecond: starts } = options;
+  return {
+    ...(calls === undefined ? {} : { namespaceCallsPerSecond: calls }),
+    ...(starts === undefined ? {} : { namespaceStartsPerSecond: starts }),
+  };
 }

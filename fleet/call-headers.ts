@@ -9,6 +9,8 @@ export const NAMESPACE_ID_HEADER = 'atoll-namespace-id';
 export const EPOCH_HEADER = 'atoll-epoch';
 /** Router → cell: how many routers or cells have passed the call on. A cell does not forward one that has a hop. */
 export const CALLER_HOP_HEADER = 'atoll-caller-hop';
+/** Router → cell: the certificate name that the client showed the router; believed from a router's certificate alone. */
+export const CALLER_CERTIFICATE_HEADER = 'atoll-caller-certificate';
 /** Cell → router, in the trailers of a call of which nothing was done: why it refused. */
 export const REFUSED_HEADER = 'atoll-refused';
 /** Cell → router, on a refusal: the id of the cell that is active as far as this one knows. */

@@ -11,10 +11,17 @@
  *  3. It has no timer: the client's deadline travels to the cell, and a dead connection fails its calls at once.
  */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2';
-import { CALLER_HOP_HEADER, EPOCH_HEADER, NAMESPACE_ID_HEADER } from '../fleet/call-headers.ts';
+import {
+  CALLER_CERTIFICATE_HEADER,
+  CALLER_HOP_HEADER,
+  EPOCH_HEADER,
+  NAMESPACE_ID_HEADER,
+} from '../fleet/call-headers.ts';
 import type { Namespace } from '../fleet/map.ts';
+import type { Credentials } from '../fleet/rights.ts';
 import { AtollError, toAtollError } from '../kernel/errors.ts';
 import { encodingOf, unframe } from '../kernel/rpc/frame.ts';
+import { peerOf } from '../kernel/rpc/peer.ts';
 import { formatTimeout, parseTimeout } from '../kernel/rpc/timeout.ts';
 import { namespaceNotFound } from '../wire/failures.ts';
 import { answerError, answerMessage } from './answer.ts';
@@ -23,6 +30,7 @@ import type { LocalCall } from './local-calls.ts';
 import { notServed, type Route } from './methods.ts';
 import type { RouterParts } from './parts.ts';
 import { resolveBody, resolveName, tooLongToScan, type Resolved } from './resolve.ts';
+import type { NamespaceLimits } from './namespace-limits.ts';
 import type { Upstreams } from './upstreams.ts';
 
 /** What every call of a router shares. */
@@ -30,6 +38,7 @@ export type CallContext = RouterParts & {
   readonly routes: ReadonlyMap<string, Route>;
   readonly locals: ReadonlyMap<string, LocalCall>;
   readonly upstreams: Upstreams;
+  readonly limits: NamespaceLimits;
   /** The calls whose client is still there. */
   readonly calls: Set<Call>;
 };
@@ -172,6 +181,7 @@ export class Call implements AttemptOwner {
         throw new AtollError('unimplemented', 'Use grpc-encoding identity or gzip.');
       const answer = await call(
         unframe(this.#kept ?? [], encoding, this.#context.config.maxLocalBytes),
+        this.#credentials(),
       );
       if (this.#over) return;
       this.#finish();
@@ -179,6 +189,11 @@ export class Call implements AttemptOwner {
     } catch (thrown) {
       this.#fail(toAtollError(thrown));
     }
+  }
+
+  #credentials(): Credentials {
+    const { authorization } = this.#headers;
+    return { authorization, peer: peerOf(this.#client.session) };
   }
 
   #scan(field: number): void {
@@ -211,6 +226,11 @@ export class Call implements AttemptOwner {
 
   #sendTo(namespace: Namespace): void {
     this.#namespace = namespace;
+    const refusal = this.#context.limits.refuse(namespace, this.#path);
+    if (refusal !== undefined) {
+      this.#context.metrics.limited(refusal.limit);
+      return this.#fail(refusal.error);
+    }
     const { active, epoch } = namespace.placement;
     this.#send({ cell: active, epoch });
   }
@@ -268,6 +288,8 @@ export class Call implements AttemptOwner {
     headers[NAMESPACE_ID_HEADER] = this.#namespace?.id;
     headers[EPOCH_HEADER] = String(epoch);
     headers[CALLER_HOP_HEADER] = '1';
+    const certificate = peerOf(this.#client.session);
+    if (certificate !== undefined) headers[CALLER_CERTIFICATE_HEADER] = certificate;
     if (this.#retried) this.#shortenTimeout(headers);
     return headers;
   }

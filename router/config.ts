@@ -23,6 +23,10 @@ export type RouterConfig = {
   readonly sessionsPerCell: number;
   /** Concurrent HTTP/2 streams that one client connection may open. */
   readonly maxStreamsPerClient: number;
+  /** Calls a second that one namespace may make. The default is far above what one cell can serve. */
+  readonly namespaceCallsPerSecond: number;
+  /** Starts a second among them. */
+  readonly namespaceStartsPerSecond: number;
   /** How long a change of the fleet map (a registration) may take. */
   readonly mapUpdateMs: number;
   /** How long `close` waits for calls in flight before it cuts them off. */
@@ -39,6 +43,8 @@ export const DEFAULT_ROUTER_CONFIG: RouterConfig = {
   maxLocalBytes: 1024 * 1024,
   sessionsPerCell: 4,
   maxStreamsPerClient: 10_000,
+  namespaceCallsPerSecond: 50_000,
+  namespaceStartsPerSecond: 5_000,
   mapUpdateMs: 10_000,
   drainMs: 2_000,
 };
@@ -53,6 +59,10 @@ export function routerConfig(given: Partial<RouterConfig> = {}): RouterConfig {
   invariant(
     config.gatherBytes >= 1 && config.gatherBytes <= 1024 * 1024,
     'gatherBytes: 1 byte to 1 MiB',
+  );
+  invariant(
+    config.namespaceCallsPerSecond >= 1 && config.namespaceStartsPerSecond >= 1,
+    'namespaceCallsPerSecond, namespaceStartsPerSecond: at least 1',
   );
   invariant(config.maxStreamsPerClient >= 1, 'maxStreamsPerClient: at least 1');
   return config;

@@ -196,7 +196,7 @@ async function fleet(config: Parameters<typeof routerConfig>[0] = {}): Promise<C
     const method = [...METHODS.values()].find((one) => one.name === name);
     const call = calls.get(name);
     if (method === undefined || call === undefined) throw new Error(`no ${name}`);
-    return method.response.decode(await call(method.request.encode(request)));
+    return method.response.decode(await call(method.request.encode(request), {}));
   };
 }
 

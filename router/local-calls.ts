@@ -6,28 +6,42 @@
  */
 import { invariant } from '../kernel/invariant.ts';
 import { healthCheckResponse } from '../wire/health.ts';
+import type { Credentials } from '../fleet/rights.ts';
 import type { MessageType } from '../wire/proto.ts';
 import { METHODS, type Request } from '../wire/services.ts';
 import type { RouterConfig } from './config.ts';
-import { describeNamespace, listNamespaces, registerNamespaceCall } from './namespace-calls.ts';
+import {
+  describeNamespace,
+  listNamespaces,
+  registerNamespaceCall,
+  updateNamespaceCall,
+} from './namespace-calls.ts';
 import type { RouterParts } from './parts.ts';
 
 /** Answers one request. Rejects or throws an AtollError. */
-export type LocalCall = (request: Uint8Array) => Uint8Array | Promise<Uint8Array>;
+export type LocalCall = (
+  request: Uint8Array,
+  caller: Credentials,
+) => Uint8Array | Promise<Uint8Array>;
 
 /** By RPC name, as in methods.ts. */
 export function localCalls(parts: RouterParts): ReadonlyMap<string, LocalCall> {
   return new Map<string, LocalCall>([
     bind('GetSystemInfo', () => systemInfo(parts.config)),
     bind('GetClusterInfo', () => clusterInfo(parts)),
-    bind('RegisterNamespace', (request: Request<'RegisterNamespace'>) =>
-      registerNamespaceCall(parts, request),
+    bind('RegisterNamespace', (request: Request<'RegisterNamespace'>, caller) => {
+      parts.rights?.check(caller, 'admin', request.namespace ?? '');
+      return registerNamespaceCall(parts, request);
+    }),
+    bind('UpdateNamespace', (request: Request<'UpdateNamespace'>, caller) => {
+      parts.rights?.check(caller, 'admin', request.namespace ?? '');
+      return updateNamespaceCall(parts, request);
+    }),
+    bind('DescribeNamespace', (request: Request<'DescribeNamespace'>, caller) =>
+      describeNamespace(parts, request, caller),
     ),
-    bind('DescribeNamespace', (request: Request<'DescribeNamespace'>) =>
-      describeNamespace(parts.map, request),
-    ),
-    bind('ListNamespaces', (request: Request<'ListNamespaces'>) =>
-      listNamespaces(parts.map, request),
+    bind('ListNamespaces', (request: Request<'ListNamespaces'>, caller) =>
+      listNamespaces(parts, request, caller),
     ),
     ['Check', (request: Uint8Array) => healthCheckResponse(request, 'serving')],
   ]);
@@ -36,15 +50,15 @@ export function localCalls(parts: RouterParts): ReadonlyMap<string, LocalCall> {
 /** The codecs of the RPC of that name round what answers it. */
 function bind<Message>(
   name: string,
-  answer: (request: Message) => object | Promise<object>,
+  answer: (request: Message, caller: Credentials) => object | Promise<object>,
 ): [string, LocalCall] {
   const method = [...METHODS.values()].find((one) => one.name === name);
   invariant(method !== undefined, `no RPC is named ${name}`);
   const request = method.request as MessageType<Message>;
   return [
     name,
-    (bytes) => {
-      const answered = answer(request.decode(bytes));
+    (bytes, caller) => {
+      const answered = answer(request.decode(bytes), caller);
       if (!(answered instanceof Promise)) return method.response.encode(answered);
       return answered.then((message) => method.response.encode(message));
     },

@@ -21,6 +21,7 @@ const LOCAL = new Set([
   `/${WORKFLOW_SERVICE}/GetSystemInfo`,
   `/${WORKFLOW_SERVICE}/GetClusterInfo`,
   `/${WORKFLOW_SERVICE}/RegisterNamespace`,
+  `/${WORKFLOW_SERVICE}/UpdateNamespace`,
   `/${WORKFLOW_SERVICE}/DescribeNamespace`,
   `/${WORKFLOW_SERVICE}/ListNamespaces`,
   `/${HEALTH_SERVICE}/Check`,
@@ -28,7 +29,6 @@ const LOCAL = new Set([
 
 /** Changes of a namespace that the fleet map cannot make yet: no cell may make them behind its back. */
 const NOT_YET = new Set([
-  `/${WORKFLOW_SERVICE}/UpdateNamespace`,
   `/${WORKFLOW_SERVICE}/DeprecateNamespace`,
   `/${OPERATOR_SERVICE}/DeleteNamespace`,
 ]);

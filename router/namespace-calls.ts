@@ -1,9 +1,10 @@
-/** Register, describe and list namespaces: the fleet map in the contract's words. */
+/** Register, update, describe and list namespaces: the fleet map in the contract's words. */
 import { withDeadline } from '../kernel/deadline.ts';
 import { AtollError } from '../kernel/errors.ts';
-import type { CachedFleetMap } from '../fleet/cached-map.ts';
 import type { FleetMap, Namespace } from '../fleet/map.ts';
-import { registerNamespace, type Change } from '../fleet/table.ts';
+import { updateNamespace } from '../fleet/namespace-update.ts';
+import type { Credentials } from '../fleet/rights.ts';
+import { namespaceByName, registerNamespace, type Change } from '../fleet/table.ts';
 import { ArchivalState, NamespaceState } from '../wire/enums.ts';
 import { namespaceNotFound } from '../wire/failures.ts';
 import type { Duration } from '../wire/plain.ts';
@@ -40,7 +41,7 @@ export async function registerNamespaceCall(
     name: request.namespace ?? '',
     description: request.description ?? '',
     ownerEmail: request.ownerEmail ?? '',
-    data: Object.fromEntries(Object.entries(request.data ?? {}).map(([k, v]) => [k, v ?? ''])),
+    data: texts(request.data),
     retentionMs: durationMs(request.workflowExecutionRetentionPeriod),
     registeredAt: parts.clock.now(),
   };
@@ -55,10 +56,59 @@ export async function registerNamespaceCall(
   return {};
 }
 
+/** Changes what a namespace says of itself. Answers once the map is durable. */
+export async function updateNamespaceCall(
+  parts: RouterParts,
+  request: Request<'UpdateNamespace'>,
+): Promise<object> {
+  const { namespace: name = '', updateInfo, config, replicationConfig } = request;
+  refuseUnserved(request);
+  const retention = config?.workflowExecutionRetentionTtl;
+  const update = {
+    name,
+    description: updateInfo?.description || undefined,
+    ownerEmail: updateInfo?.ownerEmail || undefined,
+    data: texts(updateInfo?.data),
+    retentionMs: retention === undefined ? undefined : durationMs(retention),
+  };
+  const active = replicationConfig?.activeClusterName ?? '';
+  const change = (map: FleetMap): Change => {
+    const known = namespaceByName(map, name);
+    if (known !== undefined && active !== '' && known.placement.active !== active) {
+      const message = `Namespace ${name} is active in ${known.placement.active}: Atoll cannot move it yet.`;
+      return { kind: 'refused', code: 'unimplemented', message };
+    }
+    return updateNamespace(map, update);
+  };
+  const deadline = { what: `updating ${name}`, timeoutMs: parts.config.mapUpdateMs };
+  const map = await withDeadline(parts.clock, deadline, (signal) =>
+    parts.map.update(change, signal),
+  );
+  const updated = namespaceByName(map, name);
+  if (updated === undefined) throw namespaceNotFound(name);
+  return description(updated);
+}
+
+/** Says so, rather than leave out a part of what was asked. */
+function refuseUnserved({ updateInfo, config, ...request }: Request<'UpdateNamespace'>): void {
+  const archival = [config?.historyArchivalState, config?.visibilityArchivalState];
+  const state = updateInfo?.state ?? NamespaceState.Unspecified;
+  const asked = [
+    [archival.some((one) => one === ArchivalState.Enabled), 'archival'],
+    [state !== NamespaceState.Unspecified && state !== NamespaceState.Registered, 'another state'],
+    [config?.badBinaries?.binaries !== undefined, 'bad binaries'],
+    [(request.deleteBadBinary ?? '') !== '', 'bad binaries'],
+  ] as const;
+  const what = asked.find(([is]) => is)?.[1];
+  if (what === undefined) return;
+  throw new AtollError('unimplemented', `Atoll does not have ${what} for namespaces yet.`);
+}
+
 /** By id if one is given, else by name. One that is not known is looked up in the store: it may be new. */
 export async function describeNamespace(
-  map: CachedFleetMap,
+  { map, rights }: RouterParts,
   request: Request<'DescribeNamespace'>,
+  caller: Credentials,
 ): Promise<object> {
   const { id = '', namespace: name = '' } = request;
   if (id === '' && name === '') {
@@ -67,23 +117,31 @@ export async function describeNamespace(
       'Namespace is not set on the request: set its name or its id.',
     );
   }
+  // Before it is looked for, so that nobody learns which names there are. An id is a name that nobody is given.
+  if (id === '') rights?.check(caller, 'read', name);
   const find = () => (id === '' ? map.namespaceByName(name) : map.namespaceById(id));
   let found = find();
   if (found === undefined) {
     await map.refresh();
     found = find();
   }
+  if (id !== '') rights?.check(caller, 'read', found?.name ?? '');
   if (found === undefined) throw namespaceNotFound(id === '' ? name : id);
   return description(found);
 }
 
-/** By name, paged; the page token is the last name of the page before. */
-export function listNamespaces(map: CachedFleetMap, request: Request<'ListNamespaces'>): object {
+/** Those that the caller may read, by name, paged; the page token is the last name of the page before. */
+export function listNamespaces(
+  { map, rights }: RouterParts,
+  request: Request<'ListNamespaces'>,
+  caller: Credentials,
+): object {
   const after = Buffer.from(request.nextPageToken ?? []).toString('utf8');
   const size = Math.min(request.pageSize || DEFAULT_PAGE, MAX_PAGE);
   const withDeleted = request.namespaceFilter?.includeDeleted === true;
   const rest = Object.values(map.map.namespaces)
     .filter((one) => (withDeleted || one.state !== 'deleted') && sortKey(one) > after)
+    .filter((one) => rights?.allows(caller, 'read', one.name) ?? true)
     .sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
   const page = rest.slice(0, size);
   const last = page.at(-1);
@@ -131,6 +189,10 @@ function description(namespace: Namespace): object {
     failoverVersion: placement.epoch,
     isGlobalNamespace: true,
   };
+}
+
+function texts(map: Readonly<Record<string, string | undefined>> | undefined) {
+  return Object.fromEntries(Object.entries(map ?? {}).map(([key, value]) => [key, value ?? '']));
 }
 
 function durationMs(duration: Duration | undefined): number {

@@ -266,11 +266,11 @@ describe('a call that cannot be routed', () => {
     ['goes to an unknown service', '/a.b.C/D', Buffer.alloc(0), {}, '12', /a\.b\.C/],
     [
       'would change a namespace',
-      `${SERVICE}/UpdateNamespace`,
+      `${SERVICE}/DeprecateNamespace`,
       startRequest('orders'),
       {},
       '12',
-      /UpdateNamespace/,
+      /DeprecateNamespace/,
     ],
   ];
   it.each(rows)('%s', async (_, path, body, headers, status, message) => {

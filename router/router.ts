@@ -7,9 +7,18 @@
  *  1. Streams of a connection, memory of a connection and connections to cells are bounded (P11).
  *  2. `close` ends within its drain time: calls then in flight are told UNAVAILABLE.
  */
-import { createServer, type Http2Server, type ServerHttp2Session } from 'node:http2';
+import { createSecureServer, createServer } from 'node:http2';
+import type {
+  Http2SecureServer,
+  Http2Server,
+  SecureClientSessionOptions,
+  SecureServerOptions,
+  ServerHttp2Session,
+} from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import type { CachedFleetMap } from '../fleet/cached-map.ts';
+import type { Rights } from '../fleet/rights.ts';
+import { noBreaker, type MakeBreaker } from '../kernel/breaker.ts';
 import { sleep, type Clock } from '../kernel/clock.ts';
 import { AtollError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
@@ -21,6 +30,8 @@ import { Call, type CallContext } from './call.ts';
 import { routerConfig, type RouterConfig } from './config.ts';
 import { localCalls } from './local-calls.ts';
 import { routesOfContract } from './methods.ts';
+import { NamespaceLimits } from './namespace-limits.ts';
+import type { RouterParts } from './parts.ts';
 import { routerMetrics } from './router-metrics.ts';
 import { Upstreams } from './upstreams.ts';
 
@@ -36,6 +47,14 @@ export type StartRouterOptions = {
   readonly rng: Rng;
   readonly config?: Partial<RouterConfig>;
   readonly metrics?: Metrics | undefined;
+  /** TLS on the port that clients call; cleartext by default. */
+  readonly tls?: SecureServerOptions | undefined;
+  /** TLS to the cells; cleartext by default. */
+  readonly cellTls?: SecureClientSessionOptions | undefined;
+  /** Who may do what of the router's own calls; everybody everything by default. */
+  readonly rights?: Rights | undefined;
+  /** Breakers of the cells; none by default. */
+  readonly makeBreaker?: MakeBreaker | undefined;
 };
 
 export type RunningRouter = {
@@ -49,17 +68,22 @@ export async function startRouter(options: StartRouterOptions): Promise<RunningR
   const { map, clock, rng, log } = options;
   const config = routerConfig(options.config);
   const metrics = routerMetrics(options.metrics ?? noMetrics);
-  const parts = { map, clock, rng, log, config, metrics };
-  const upstreams = new Upstreams({ sessions: config.sessionsPerCell, clock });
+  const parts = { map, clock, rng, log, config, metrics, rights: options.rights };
+  const upstreams = upstreamsOf(options, parts);
+  const limits = new NamespaceLimits(config, clock);
   const context: CallContext = {
     ...parts,
     upstreams,
+    limits,
     calls: new Set(),
     routes: routesOfContract(),
     locals: localCalls(parts),
   };
-  const forget = map.onChange((next) => upstreams.keepOnly(next));
-  const front = new Front(context);
+  const forget = map.onChange((next) => {
+    upstreams.keepOnly(next);
+    limits.keepOnly(next);
+  });
+  const front = new Front(context, options.tls);
   try {
     const address = await front.listen(options.listen);
     const close = async () => {
@@ -74,13 +98,30 @@ export async function startRouter(options: StartRouterOptions): Promise<RunningR
   }
 }
 
+function upstreamsOf(options: StartRouterOptions, parts: RouterParts): Upstreams {
+  const { clock, config, log, metrics } = parts;
+  return new Upstreams({
+    sessions: config.sessionsPerCell,
+    clock,
+    tls: options.cellTls,
+    makeBreaker: options.makeBreaker ?? noBreaker,
+    onBreaker: (address, isOpen) => {
+      const [id = 'gone'] =
+        Object.entries(options.map.map.cells).find(([, cell]) => cell.address === address) ?? [];
+      metrics.breaker(id).set(isOpen ? 1 : 0);
+      if (isOpen) log.warn({ cell: id, address }, 'a cell does not answer: its calls fail at once');
+      else log.info({ cell: id, address }, 'a cell answers again');
+    },
+  });
+}
+
 /** The listening side: connections of clients and their calls. */
 class Front {
   readonly #context: CallContext;
-  readonly #server: Http2Server;
+  readonly #server: Http2Server | Http2SecureServer;
   readonly #sessions = new Set<ServerHttp2Session>();
 
-  constructor(context: CallContext) {
+  constructor(context: CallContext, tls: SecureServerOptions | undefined) {
     this.#context = context;
     const settings = {
       initialWindowSize: WINDOW_BYTES,
@@ -88,7 +129,9 @@ class Front {
     };
     // A worker that stops cancels its polls all at once.
     const resets = { streamResetBurst: 20_000, streamResetRate: 2_000 };
-    this.#server = createServer({ settings, maxSessionMemory: MAX_SESSION_MEMORY_MIB, ...resets });
+    const http2 = { settings, maxSessionMemory: MAX_SESSION_MEMORY_MIB, ...resets };
+    this.#server =
+      tls === undefined ? createServer(http2) : createSecureServer({ ...tls, ...http2 });
     this.#server.on('session', (session) => this.#onSession(session));
     this.#server.on('stream', (stream, headers) => {
       const type = headers['content-type'];

@@ -1,6 +1,6 @@
 /**
  * The port that every RPC and every effect asks (D18): may this caller do this in this namespace?
- * Adapters come later; until then `allowAll`, which only `bin/` names.
+ * Adapters: `allowAll`, and rights-authoriser.ts with a rights document; `bin/` chooses.
  */
 import type { FrontendCall } from './frontend-call.ts';
 
@@ -9,7 +9,11 @@ export type Verb = 'read' | 'write' | 'work';
 
 export interface Authoriser {
   /** Resolves if allowed. @throws AtollError `unauthenticated` or `permission-denied`, saying what is missing */
-  authorise(caller: Pick<FrontendCall, 'headers'>, verb: Verb, namespace: string): Promise<void>;
+  authorise(
+    caller: Pick<FrontendCall, 'headers' | 'peer'>,
+    verb: Verb,
+    namespace: string,
+  ): Promise<void>;
 }
 
 /** Lets everybody do everything: for one person's machine. */

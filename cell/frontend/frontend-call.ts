@@ -6,6 +6,8 @@ export type FrontendCall = {
   readonly signal: AbortSignal;
   /** What the client allows, in ms from the call's arrival; undefined = no limit. */
   readonly deadlineMs?: number | undefined;
+  /** The verified certificate name of the connection's other end; undefined without mTLS. */
+  readonly peer?: string | undefined;
   /** Metadata by lower-case name. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
 };

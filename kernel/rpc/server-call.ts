@@ -19,6 +19,7 @@ import {
   unframe,
   type Encoding,
 } from './frame.ts';
+import { peerOf } from './peer.ts';
 import { statusHeaders } from './status.ts';
 import { parseTimeout } from './timeout.ts';
 
@@ -33,6 +34,8 @@ export interface RpcCall {
   readonly body: Uint8Array;
   /** What the client allowed, from when the call came; undefined = no limit. */
   readonly deadlineMs: number | undefined;
+  /** The verified certificate name of the other end; undefined without mTLS. */
+  readonly peer?: string | undefined;
   /** Aborts with an AtollError: `cancelled` (client gone), `deadline-exceeded`, `unavailable` (server closing). */
   readonly signal: AbortSignal;
 }
@@ -90,6 +93,10 @@ export class ServerCall implements RpcCall {
 
   get body(): Uint8Array {
     return this.#body;
+  }
+
+  get peer(): string | undefined {
+    return peerOf(this.#stream.session);
   }
 
   get signal(): AbortSignal {
