@@ -6,9 +6,18 @@
  * Invariants
  *  1. dist/ holds nothing of an earlier build.
  *  2. A build without a single compiled file fails.
+ *  3. `npx atoll` in the clone runs what was built, and builds nothing itself.
  */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createRequire } from 'node:module';
 
@@ -38,5 +47,14 @@ for (const folder of SHIPPED.filter((name) => existsSync(name))) {
 
 const compiled = readdirSync('dist', { recursive: true }).filter((name) => name.endsWith('.js'));
 if (compiled.length === 0) throw new Error('the build compiled no file');
-if (existsSync('dist/bin/atoll.js')) chmodSync('dist/bin/atoll.js', 0o755);
+chmodSync('dist/bin/atoll.js', 0o755);
+linkCommand();
 console.log(`built ${compiled.length} files into dist/`);
+
+/** npm links the commands of dependencies only; without a link npx would install, and so build, the clone at each call. */
+function linkCommand() {
+  const link = join('node_modules', '.bin', 'atoll');
+  if (!existsSync(dirname(link))) return;
+  rmSync(link, { force: true });
+  symlinkSync(join('..', '..', 'dist', 'bin', 'atoll.js'), link);
+}
