@@ -6,18 +6,10 @@
  * Invariants
  *  1. dist/ holds nothing of an earlier build.
  *  2. A build without a single compiled file fails.
- *  3. `npx atoll` in the clone runs what was built, and builds nothing itself.
+ *  3. With `--unless-fresh` (as `prepare`, which `npx atoll` runs too) a build that is newer than its sources stays.
  */
 import { spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  rmSync,
-  symlinkSync,
-} from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createRequire } from 'node:module';
 
@@ -25,6 +17,8 @@ import { createRequire } from 'node:module';
 const SHIPPED = ['bin', 'kernel', 'wire', 'fleet', 'cell', 'router'];
 const ASSETS = /\.(sql|proto|json|binpb)$/;
 const LEFT_OUT = /(^|\/)(testing|conformance)\//;
+
+if (process.argv.includes('--unless-fresh') && isFresh()) process.exit(0);
 
 const tsc = createRequire(import.meta.url).resolve('typescript/lib/tsc.js');
 rmSync('dist', { recursive: true, force: true });
@@ -48,13 +42,15 @@ for (const folder of SHIPPED.filter((name) => existsSync(name))) {
 const compiled = readdirSync('dist', { recursive: true }).filter((name) => name.endsWith('.js'));
 if (compiled.length === 0) throw new Error('the build compiled no file');
 chmodSync('dist/bin/atoll.js', 0o755);
-linkCommand();
 console.log(`built ${compiled.length} files into dist/`);
 
-/** npm links the commands of dependencies only; without a link npx would install, and so build, the clone at each call. */
-function linkCommand() {
-  const link = join('node_modules', '.bin', 'atoll');
-  if (!existsSync(dirname(link))) return;
-  rmSync(link, { force: true });
-  symlinkSync(join('..', '..', 'dist', 'bin', 'atoll.js'), link);
+/** Nothing that a build reads is newer than what the last one wrote last. */
+function isFresh() {
+  if (!existsSync('dist/bin/atoll.js')) return false;
+  const builtAt = statSync('dist/bin/atoll.js').mtimeMs;
+  const sources = ['package.json', 'tsconfig.json', 'tsconfig.build.json', 'tools/build.mjs'];
+  for (const folder of SHIPPED.filter((name) => existsSync(name))) {
+    for (const name of readdirSync(folder, { recursive: true })) sources.push(join(folder, name));
+  }
+  return sources.every((path) => statSync(path).mtimeMs <= builtAt);
 }
