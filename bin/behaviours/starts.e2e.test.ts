@@ -182,6 +182,21 @@ test('a failed run is retried by its policy, in a new run of the same chain, aft
   expect((await c.pollTask()).taskToken).toBeUndefined();
 });
 
+test('describe shows summary and details that a start gave, those of the chain after a retry too', async () => {
+  const c = client();
+  const userMetadata = {
+    summary: text('brief').payloads?.[0],
+    details: text('long').payloads?.[0],
+  };
+  const retryPolicy = { initialInterval: seconds(0.01) };
+  const first = await c.start('described', { userMetadata, retryPolicy });
+  expect((await c.describe('described')).executionConfig).toMatchObject({ userMetadata });
+  await c.work(fails);
+  const second = await c.task();
+  expect(second.workflowExecution?.runId).not.toBe(first);
+  expect((await c.describe('described')).executionConfig).toMatchObject({ userMetadata });
+});
+
 test('a non-retryable failure and a type that the policy names end the chain', async () => {
   const c = client();
   const retryPolicy = { initialInterval: seconds(0.05), nonRetryableErrorTypes: ['Fatal'] };

@@ -29,6 +29,7 @@ function describe(view: RunView): Description {
       workflowExecutionTimeout: toDuration(start.executionTimeoutMs),
       workflowRunTimeout: toDuration(start.runTimeoutMs),
       defaultWorkflowTaskTimeout: toDuration(start.taskTimeoutMs),
+      userMetadata: start.userMetadata,
     },
     workflowExecutionInfo: executionInfo(state),
     pendingActivities: [...state.activities.values()].map(pendingActivity),

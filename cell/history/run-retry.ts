@@ -51,7 +51,9 @@ export function retryRun(draft: Draft, failure: Failure): RunRetry {
     memo: state.memo,
     searchAttributes: state.searchAttributes,
   };
-  const follower = Draft.begin({ namespaceId, workflowId, runId }, attributes, { ...ctx, now });
+  const ids = { namespaceId, workflowId, runId };
+  const { userMetadata } = start;
+  const follower = Draft.begin(ids, attributes, { ...ctx, now }, { userMetadata });
   follower.patch({ kind: 'start-request', requestId: start.requestId });
   if (next.delayMs === 0) scheduleTask(follower);
   return { retryState: RetryState.InProgress, runId, step: follower.finish() };

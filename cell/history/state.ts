@@ -8,7 +8,14 @@
 import type { CurrentRun, LedgerEntry } from './execution.ts';
 import type { EventKind } from '../../wire/event-kinds.ts';
 import type { EventAttributes, EventOf } from '../../wire/events.ts';
-import type { Failure, Memo, Payloads, RetryPolicy, SearchAttributes } from '../../wire/plain.ts';
+import type {
+  Failure,
+  Memo,
+  Payloads,
+  RetryPolicy,
+  SearchAttributes,
+  UserMetadata,
+} from '../../wire/plain.ts';
 import type { WorkflowExecutionStatus } from '../../wire/enums.ts';
 
 /** Milliseconds since 1970-01-01 UTC. */
@@ -70,6 +77,8 @@ export type RunStart = {
   /** 0 = none. The chain's own end, which retries inherit. */
   readonly executionExpiresAt: EpochMs;
   readonly retryPolicy?: RetryPolicy | undefined;
+  /** Summary and details that its starter gave it, for people. */
+  readonly userMetadata?: UserMetadata | undefined;
   /** The started event's attributes, kept only where a retry will need them (retryPolicy present). */
   readonly forRetry?: EventAttributes<'WorkflowExecutionStarted'> | undefined;
 };

@@ -78,6 +78,7 @@ function runStart(runId: string, started: EventOf<'WorkflowExecutionStarted'>): 
     taskTimeoutMs: durationMs(attributes.workflowTaskTimeout),
     executionExpiresAt: timestampMs(attributes.workflowExecutionExpirationTime),
     retryPolicy: attributes.retryPolicy,
+    userMetadata: started.userMetadata,
     forRetry: attributes.retryPolicy ? attributes : undefined,
   };
 }
