@@ -106,12 +106,12 @@ export class Victim {
   async #serve(): Promise<void> {
     for (let left = STARTS; left > 0; left -= 1) {
       this.#current = this.#start();
-      const error = await this.#current.ready().then(
-        () => undefined,
-        (cause: unknown) => cause,
-      );
-      if (error === undefined) return;
-      if (left === 1 || !this.#options.databaseAway()) throw error;
+      try {
+        await this.#current.ready();
+        return;
+      } catch (error) {
+        if (left === 1 || !this.#options.databaseAway()) throw error;
+      }
     }
   }
 

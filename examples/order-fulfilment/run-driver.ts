@@ -30,8 +30,8 @@ export type DriverOptions = {
 export async function runDriver(options: DriverOptions): Promise<boolean> {
   const orders = await readOrders(undefined, options.orders);
   const journal = await openJournal(options.logDir);
-  const { connection, close } = await connectPatiently(options.address);
-  const client = new Client({ connection, namespace: options.namespace });
+  const patient = await connectPatiently(options.address);
+  const client = new Client({ connection: patient.connection, namespace: options.namespace });
   try {
     const drive = new Drive(client, orders.length, {
       shipWithinMs: options.shipWithinMs,
@@ -45,7 +45,7 @@ export async function runDriver(options: DriverOptions): Promise<boolean> {
     process.stdout.write(`${describeReport(report)}\n`);
     return report.wrong.length === 0;
   } finally {
-    await close();
+    await patient.close();
     await journal?.close();
   }
 }
