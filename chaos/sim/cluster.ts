@@ -10,7 +10,11 @@ import type { ShardId } from '../../cell/storage/shard-log.ts';
 import type { SeededRng } from '../../kernel/testing/seeded-rng.ts';
 import { killHost, startHost, type CellWorld, type Host } from './host.ts';
 
+/** More at once are started only for shards that nobody serves. */
+export const MOST_HOSTS = 4;
+
 const LOOK_EVERY_MS = 500;
+const RIVAL_WITHIN_MS = 20;
 const MOST_SKEW_MS = 2_000;
 
 export class Cluster {
@@ -64,10 +68,18 @@ export class Cluster {
       wallOffsetMs,
       rng: this.#rng.fork(name),
       onShardStopped: this.#onStop,
+      onTakeoverHeld: (shard) => this.#startRival(shard),
     });
     this.#hosts = [...this.#hosts, host];
     this.#onStart(host);
     return host;
+  }
+
+  /** Another host is told to own the shard whose takeover is held up. */
+  #startRival(shard: ShardId): void {
+    this.#world.time.after(this.#rng.fraction() * RIVAL_WITHIN_MS, () => {
+      if (this.#hosts.length < MOST_HOSTS) this.start([shard]);
+    });
   }
 
   kill(host: Host): void {

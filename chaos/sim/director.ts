@@ -7,10 +7,9 @@
 import type { RangeId, Seq, ShardId } from '../../cell/storage/shard-log.ts';
 import { sleep } from '../../kernel/clock.ts';
 import type { SeededRng } from '../../kernel/testing/seeded-rng.ts';
-import type { Cluster } from './cluster.ts';
+import { MOST_HOSTS, type Cluster } from './cluster.ts';
 import type { CellWorld, Host } from './host.ts';
 
-const MOST_HOSTS = 4;
 const JUMP_MS = 60_000;
 
 /** An owner whose last acknowledged row is not in the store any more. */

@@ -16,6 +16,7 @@ import type { Visibility } from '../../cell/visibility/visibility.ts';
 import type { SeededRng } from '../../kernel/testing/seeded-rng.ts';
 import { TokenKeyRing } from '../../wire/signed-token.ts';
 import type { Faults } from './faults.ts';
+import { HeldTakeover } from './held-takeover.ts';
 import { HostGate, throughGate } from './host-gate.ts';
 import type { Trace } from './trace.ts';
 import type { WatchedDatabase } from './watched-database.ts';
@@ -62,6 +63,8 @@ export type HostOptions = {
   readonly wallOffsetMs: number;
   readonly rng: SeededRng;
   readonly onShardStopped: (host: Host, shard: ShardId, stop: Stop) => void;
+  /** A takeover of this host is held up: now another may come in between. */
+  readonly onTakeoverHeld: (shard: ShardId) => void;
 };
 
 /** Makes a host and lets it take over its shards. */
@@ -72,7 +75,13 @@ export function startHost(world: CellWorld, options: HostOptions): Host {
   const store = new MemoryStore(database, {
     clock: time,
     rng: rng.fork('store'),
-    faults,
+    faults: new HeldTakeover({
+      faults,
+      time,
+      rng: rng.fork('held takeovers'),
+      deadlineMs: world.config.statementDeadlineMs,
+      onHeld: options.onTakeoverHeld,
+    }),
     latencyMs: { from: 0.3, to: 3 },
   });
   const logger = trace.log(name);

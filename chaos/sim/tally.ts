@@ -3,6 +3,7 @@
 export const FAULTS = [
   'owner crash',
   'takeover',
+  'takeover held up',
   'zombie past checkpoint and truncation',
   'statement lost',
   'statement late',

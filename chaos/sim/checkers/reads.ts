@@ -1,6 +1,7 @@
 /**
- * P13: a read that began after a write was acknowledged shows it; and reads never go back. Writes are placed by the
- * transition that took them, reads by the number of transitions and events that they showed.
+ * P13: a read that began after a write was acknowledged shows it; and reads never go back. P1: no read shows what is not
+ * stored when it is heard. Writes are placed by the transition that took them, reads by the number of transitions and events
+ * that they showed.
  */
 import type { Evidence } from '../evidence.ts';
 import type { SeenNothing, SeenRun, SeenSignals } from '../journal.ts';
@@ -56,11 +57,15 @@ function staleRead({ chronicle }: Evidence, floors: readonly Floor[], seen: Seen
   const run = chronicle.runs.get(seen.runId);
   if (!run)
     return [`P13: ${seen.by} showed run ${seen.runId} of ${seen.workflowId}, which never was`];
-  const shown = seen.transitions === undefined ? undefined : run.moments[seen.transitions - 1];
-  if (seen.transitions !== undefined && (!shown || shown.atMs > seen.endedMs)) {
-    const { by, workflowId, endedMs, transitions } = seen;
+  const shown =
+    seen.transitions === undefined
+      ? run.moments.find(({ lastEventId }) => lastEventId >= seen.events)
+      : run.moments[seen.transitions - 1];
+  if (!shown || shown.atMs > seen.endedMs) {
+    const { by, workflowId, endedMs, transitions, events } = seen;
+    const what = transitions === undefined ? `event ${events}` : `transition ${transitions}`;
     const when = `at ${endedMs.toFixed(1)}, before it was stored`;
-    return [`P1: ${by} of ${workflowId} showed transition ${transitions} ${when}`];
+    return [`P1: ${by} of ${workflowId} showed ${what} ${when}`];
   }
   for (const { atMs, number, why } of floors) {
     if (atMs > seen.begunMs) continue;
@@ -73,6 +78,15 @@ function staleRead({ chronicle }: Evidence, floors: readonly Floor[], seen: Seen
 }
 
 function staleQuery({ journal, chronicle }: Evidence, seen: SeenSignals): string[] {
+  const early = seen.signals.find((signal) => {
+    const taken = chronicle.requests.get(signal);
+    const moment = taken && chronicle.runs.get(taken.runId)?.moments[taken.number - 1];
+    return !moment || moment.atMs > seen.endedMs;
+  });
+  if (early !== undefined) {
+    const when = `at ${seen.endedMs.toFixed(1)}, before it was stored`;
+    return [`P1: a query of ${seen.workflowId} saw signal ${early} ${when}`];
+  }
   const missing = journal.writes.find(
     ({ kind, runId, requestId, ackedMs }) =>
       kind === 'signal' &&
