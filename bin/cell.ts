@@ -42,8 +42,8 @@ export async function runCell(
   const rng = systemRng;
   const { tls, rights } = await portAccess(options, { clock: systemClock, log });
   const ops = await startOps(options, ports);
-  let started: RunningCell | undefined;
-  ops.require(() => (started ? missingShards(started.host) : 'it is starting'));
+  let missing = (): string | undefined => 'it is starting';
+  ops.require(() => missing());
   const store = await FileFleetMap.open(options.fleet, { clock, rng, log });
   const lastKnown = fileLastKnownMap(
     join(options.fleet, `last-known-cell-${options.cellId}.json`),
@@ -67,7 +67,7 @@ export async function runCell(
     },
     { clock, rng, log, map, tokens },
   );
-  started = cell;
+  missing = () => missingShards(cell.host);
   await lifecycle.start({ name: 'cell', stop: () => cell.close(), stopTimeoutMs: 4_000 });
   log.info({ address: cell.address, cell: options.cellId }, 'ready');
   return cell;

@@ -1,0 +1,97 @@
+import { createServer as createHttp2Server } from 'node:http2';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { opossumBreakers } from '../kernel/breaker-opossum.ts';
+import { systemClock } from '../kernel/clock.ts';
+import type { AtollError } from '../kernel/errors.ts';
+import { Upstreams } from './upstreams.ts';
+
+const cleanups: (() => void)[] = [];
+afterEach(() => {
+  for (const cleanup of cleanups.splice(0).reverse()) cleanup();
+});
+
+describe('a cell that is away', () => {
+  it('is not waited for any more, and is found again by itself', async () => {
+    const address = await silentAddress();
+    const changes: boolean[] = [];
+    const upstreams = open((isOpen) => changes.push(isOpen));
+    await until(() => isRefused(upstreams, address));
+    expect(changes).toEqual([true]);
+    const cell = createHttp2Server();
+    cleanups.push(() => void cell.close());
+    await listening(cell, Number(address.split(':')[1]));
+    await until(() => !isRefused(upstreams, address));
+    expect(changes).toEqual([true, false]);
+  });
+
+  it('is away, too, when connections are accepted and nobody speaks on them', async () => {
+    const sockets: Socket[] = [];
+    const stopped = createServer((socket) => void sockets.push(socket));
+    cleanups.push(() => {
+      for (const socket of sockets) socket.destroy();
+      stopped.close();
+    });
+    await listening(stopped, 0);
+    const { port } = stopped.address() as AddressInfo;
+    const upstreams = open(() => {});
+    await until(() => isRefused(upstreams, `127.0.0.1:${port}`), 20_000);
+    const made = sockets.length;
+    for (let i = 0; i < 50; i++) expect(isRefused(upstreams, `127.0.0.1:${port}`)).toBe(true);
+    expect(sockets.length - made, 'no call makes a connection').toBe(0);
+  }, 30_000);
+
+  it('does not make others away', async () => {
+    const away = await silentAddress();
+    const other = createHttp2Server();
+    cleanups.push(() => void other.close());
+    await listening(other, 0);
+    const here = `127.0.0.1:${(other.address() as AddressInfo).port}`;
+    const upstreams = open(() => {});
+    await until(() => isRefused(upstreams, away));
+    expect(isRefused(upstreams, here)).toBe(false);
+  });
+});
+
+function open(onBreaker: (isOpen: boolean) => void): Upstreams {
+  const upstreams = new Upstreams({
+    sessions: 2,
+    clock: systemClock,
+    makeBreaker: opossumBreakers({ failures: 2, resetMs: 100 }),
+    onBreaker: (_, isOpen) => onBreaker(isOpen),
+  });
+  cleanups.push(() => upstreams.close());
+  return upstreams;
+}
+
+/** What a call meets at the door. */
+function isRefused(upstreams: Upstreams, address: string): boolean {
+  try {
+    upstreams.session(address);
+    return false;
+  } catch (error) {
+    expect((error as AtollError).code).toBe('unavailable');
+    return true;
+  }
+}
+
+/** An address at which nobody listens. */
+async function silentAddress(): Promise<string> {
+  const server = createServer();
+  await listening(server, 0);
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return `127.0.0.1:${port}`;
+}
+
+function listening(server: Pick<Server, 'listen'>, port: number): Promise<void> {
+  return new Promise((resolve) => server.listen(port, '127.0.0.1', () => resolve()));
+}
+
+async function until(holds: () => boolean, withinMs = 10_000): Promise<void> {
+  const giveUpAt = performance.now() + withinMs;
+  while (!holds()) {
+    if (performance.now() > giveUpAt) throw new Error('it did not come to hold');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
