@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../../kernel/clock.ts';
-import { silentLog } from '../../../kernel/log.ts';
+import { silentLog, type Log } from '../../../kernel/log.ts';
 import { systemRng } from '../../../kernel/rng.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from './embedded.ts';
 import { startProcess } from './testing/child-process.ts';
@@ -26,13 +26,17 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
+/** What a person sees at the level `info`. */
+const said: string[] = [];
+const log: Log = { ...silentLog, info: (_, message) => void said.push(message) };
+
 async function start(
   dataDir = join(folder, 'data'),
   onRestart = () => {},
 ): Promise<EmbeddedPostgres> {
   const server = await startEmbeddedPostgres({
     dataDir,
-    log: silentLog,
+    log,
     clock: systemClock,
     rng: systemRng,
     onRestart,
@@ -42,10 +46,13 @@ async function start(
 }
 
 test('a database survives a clean stop, with its password kept from others', async () => {
+  said.length = 0;
   const first = await start();
   await runSql(first.url('postgres'), 'CREATE TABLE kept AS SELECT 7 AS n');
   await first.stop();
   const second = await start();
+  const firstTimes = said.filter((message) => message.startsWith('making a PostgreSQL database'));
+  expect(firstTimes, 'who waits for the first start hears why, once').toHaveLength(1);
   expect(await runSql(second.url('postgres'), 'SELECT n FROM kept')).toEqual([{ n: 7 }]);
   expect((await stat(join(folder, 'data', 'password'))).mode & 0o777).toBe(0o600);
   const settings = await runSql(

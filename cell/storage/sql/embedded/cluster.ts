@@ -6,6 +6,7 @@
 import { chown, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { spawn } from 'node:child_process';
 import { AtollError } from '../../../../kernel/errors.ts';
+import type { Log } from '../../../../kernel/log.ts';
 import type { Rng } from '../../../../kernel/rng.ts';
 import type { Binaries } from './binaries.ts';
 import type { DataFolder } from './data-folder.ts';
@@ -23,7 +24,10 @@ export const USER = 'atoll';
 export const ENVIRONMENT = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
 
 /** Makes the cluster if there is none, and returns its user's password. */
-export async function ensureCluster(cluster: Cluster, rng: Rng): Promise<string> {
+export async function ensureCluster(
+  cluster: Cluster,
+  { rng, log }: { readonly rng: Rng; readonly log: Log },
+): Promise<string> {
   const { folder, identity } = cluster;
   const present = await stat(folder.cluster).catch(() => undefined);
   if (present) {
@@ -35,6 +39,7 @@ export async function ensureCluster(cluster: Cluster, rng: Rng): Promise<string>
       );
     });
   }
+  log.info({ folder: folder.path }, 'making a PostgreSQL database; later starts are faster');
   const password = Buffer.from(rng.bytes(24)).toString('base64url');
   await rm(folder.passwordFile, { force: true });
   await writeFile(folder.passwordFile, password, { mode: 0o600 });

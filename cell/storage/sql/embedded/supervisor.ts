@@ -61,7 +61,7 @@ export class SupervisedPostgres {
 
   /** Makes the cluster if there is none, and starts. Somebody else may take a free port first: then another one. */
   async start(): Promise<void> {
-    this.#password = await ensureCluster(this.#cluster, this.#options.rng);
+    this.#password = await ensureCluster(this.#cluster, this.#options);
     for (let left = PORT_ATTEMPTS; ; left -= 1) {
       this.#port = await freePort();
       try {
