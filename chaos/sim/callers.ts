@@ -33,10 +33,6 @@ const AGAIN: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ]);
 const CALL_MS = 12_000;
 
-export type Rpc<M extends RpcName = RpcName> = {
-  readonly [Name in M]: { readonly name: Name; readonly request: Request<Name> };
-}[M];
-
 /** One call to a host that may serve the workflow id. */
 export async function callOnce<M extends RpcName>(
   callers: Callers,

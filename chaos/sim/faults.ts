@@ -25,6 +25,7 @@ export type Weather = {
   readonly replyLost: number;
   readonly requestDoubled: number;
   readonly workerLosesTask: number;
+  readonly workerSlow: number;
 };
 
 export type CallFate = {
@@ -38,6 +39,7 @@ export type CallFate = {
 type Sky = 'clear' | 'slow' | 'failing';
 
 const MOST_LATE_MS = 25_000;
+const MOST_WORKER_DELAY_MS = 4_500;
 
 export function drawWeather(rng: SeededRng): Weather {
   const chance = (most: number) => (rng.chance(0.3) ? 0 : rng.fraction() * most);
@@ -50,6 +52,7 @@ export function drawWeather(rng: SeededRng): Weather {
     replyLost: chance(0.04),
     requestDoubled: chance(0.06),
     workerLosesTask: chance(0.04),
+    workerSlow: chance(0.2),
   };
 }
 
@@ -149,6 +152,13 @@ export class Faults implements StoreFaults {
       replyLost: happens(replyLost, 'reply lost'),
       doubledMs: happens(requestDoubled, 'request doubled') ? rng.fraction() * 3_000 : undefined,
     };
+  }
+
+  /** How long a worker takes for a task beyond what it needs: owners may change meanwhile, and its task may time out. */
+  workerDelayMs(): number {
+    if (!this.active || !this.#rng.chance(this.#weather.workerSlow)) return 0;
+    this.count('worker slow with a task');
+    return this.#rng.fraction() * MOST_WORKER_DELAY_MS;
   }
 
   workerLosesTask(): boolean {

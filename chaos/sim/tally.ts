@@ -17,6 +17,7 @@ export const FAULTS = [
   'standby promoted without its tail',
   'clock jump',
   'worker lost a task',
+  'worker slow with a task',
 ] as const;
 export type Fault = (typeof FAULTS)[number];
 

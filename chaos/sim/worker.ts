@@ -89,8 +89,9 @@ export class Workers {
   }
 
   async #workflowTask(host: Host, task: WorkflowTask): Promise<void> {
-    await sleep(this.#callers.time, 0.5 + this.#rng.fraction() * 30);
-    if (this.#callers.faults.workerLosesTask()) return;
+    const { time, faults } = this.#callers;
+    await sleep(time, 0.5 + this.#rng.fraction() * 30 + faults.workerDelayMs());
+    if (faults.workerLosesTask()) return;
     const runId = task.workflowExecution?.runId ?? '';
     const events = this.#eventsOf(task, runId);
     if (task.query) return this.#answerQuery(host, task, events);
