@@ -20,10 +20,12 @@ import { describeTaskQueueHandlers } from './describe-task-queue.ts';
 import { describeWorkflowHandlers } from './describe-workflow.ts';
 import { endWorkflowHandlers } from './end-workflow.ts';
 import { getHistoryHandlers } from './get-history.ts';
+import { getHistoryReverseHandlers } from './get-history-reverse.ts';
 import { listWorkflowsHandlers } from './list-workflows.ts';
 import { pollActivityTaskHandlers } from './poll-activity-task.ts';
 import { pollWorkflowTaskHandlers } from './poll-workflow-task.ts';
 import { queryWorkflowHandlers } from './query-workflow.ts';
+import { resetStickyHandlers } from './reset-sticky.ts';
 import { respondActivityTaskHandlers } from './respond-activity-task.ts';
 import { respondWorkflowTaskHandlers } from './respond-workflow-task.ts';
 import { shutdownWorkerHandlers } from './shutdown-worker.ts';
@@ -56,6 +58,8 @@ export class Frontend {
       ...queryWorkflowHandlers(parts),
       ...describeWorkflowHandlers(parts),
       ...getHistoryHandlers(parts),
+      ...getHistoryReverseHandlers(parts),
+      ...resetStickyHandlers(parts),
       ...pollWorkflowTaskHandlers(parts),
       ...respondWorkflowTaskHandlers(parts),
       ...pollActivityTaskHandlers(parts),

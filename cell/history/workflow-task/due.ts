@@ -73,10 +73,12 @@ export function workflowTaskDue(run: LiveRun, key: string, ctx: DecideContext): 
 
 /** Decides `sticky-gone`: the pending task goes to the normal queue, and leaves no event. */
 export function stickyGone(run: LiveRun, ctx: DecideContext): Decision {
-  const task = run.state.workflowTask;
-  if (!isOpen(run.state) || !task?.stickyQueue || knownStart(run)) return OBSOLETE;
+  const { workflowTask: task, sticky } = run.state;
+  // Without a task there is only the memory of that worker to drop.
+  const forgets = task === undefined && sticky !== undefined;
+  if (!isOpen(run.state) || !(forgets || task?.stickyQueue) || knownStart(run)) return OBSOLETE;
   const draft = openDraft(run, ctx);
-  draft.patch({ kind: 'workflow-task-unstuck' });
+  draft.patch(forgets ? { kind: 'sticky' } : { kind: 'workflow-task-unstuck' });
   return { kind: 'commit', steps: [draft.finish()], reply: { kind: 'done' } };
 }
 

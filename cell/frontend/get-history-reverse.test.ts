@@ -1,0 +1,56 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Request } from '../../wire/services.ts';
+import { FrontendLab, runState } from './testing/frontend-lab.ts';
+
+type ReverseRequest = Request<'GetWorkflowExecutionHistoryReverse'>;
+
+let lab: FrontendLab;
+
+beforeEach(() => {
+  lab = new FrontendLab();
+  lab.engine.show(runState({ nextEventId: 6 }));
+});
+
+async function page(request: Omit<ReverseRequest, 'execution'> = {}) {
+  const asked = { execution: { workflowId: 'w' }, ...request };
+  const answer = await lab.call('GetWorkflowExecutionHistoryReverse', asked);
+  const history = answer['history'] as { events?: readonly { eventId: number }[] } | undefined;
+  const token = answer['nextPageToken'] as Uint8Array | undefined;
+  const ids = (history?.events ?? []).map((event) => event.eventId).join(' ');
+  return { ids, token: token?.length === 0 ? undefined : token };
+}
+
+describe('a history backwards', () => {
+  it('begins with the last event', async () => {
+    expect(await page()).toEqual({ ids: '5 4 3 2 1', token: undefined });
+  });
+
+  it('comes in pages down to the first event, whatever is added meanwhile', async () => {
+    const first = await page({ maximumPageSize: 2 });
+    lab.engine.show(runState({ nextEventId: 20 }));
+    const second = await page({ maximumPageSize: 2, nextPageToken: first.token });
+    const third = await page({ maximumPageSize: 2, nextPageToken: second.token });
+    expect([first.ids, second.ids, third.ids]).toEqual(['5 4', '3 2', '1']);
+    expect(third.token).toBeUndefined();
+  });
+
+  it('comes in smaller pages where events are large', async () => {
+    lab.engine.eventsPerPage = 2;
+    const seen: string[] = [];
+    let next = await page();
+    for (; next.token !== undefined; next = await page({ nextPageToken: next.token })) {
+      seen.push(next.ids);
+    }
+    expect([...seen, next.ids].join(' ')).toBe('5 4 3 2 1');
+    expect(seen.length).toBeGreaterThan(1);
+  });
+
+  it('takes no token of the history forwards', async () => {
+    const answer = await lab.call('GetWorkflowExecutionHistory', {
+      execution: { workflowId: 'w' },
+      maximumPageSize: 2,
+    });
+    const token = answer['nextPageToken'] as Uint8Array;
+    await expect(page({ nextPageToken: token })).rejects.toThrow('NextPageToken');
+  });
+});
