@@ -63,6 +63,13 @@ export class TokenKeyRing {
     return token;
   }
 
+  /** Whether this fleet signed it, whatever it is for. */
+  isOurs(token: Uint8Array): boolean {
+    const key = this.#keys.get(token[2] ?? -1);
+    if (key === undefined || token.length < BODY_AT || token[0] !== VERSION) return false;
+    return timingSafeEqual(mac(key, token), token.subarray(MAC_AT, BODY_AT));
+  }
+
   /**
    * The body of a token of that kind.
    * @param name what the caller calls such a token, for the message

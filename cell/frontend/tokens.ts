@@ -1,4 +1,5 @@
 /** The tokens that handlers take back, as the engine wants them. wire/task-token.ts checks signature, kind, namespace. */
+import { notFound } from '../../wire/failures.ts';
 import {
   ACTIVITY_TASK_TOKEN,
   openToken,
@@ -10,6 +11,9 @@ import type { RunRef } from '../shard/engine.ts';
 import type { AdmittedCall, FrontendParts } from './call.ts';
 
 type Bytes = Uint8Array | undefined;
+
+const UNKNOWN_ACTIVITY =
+  'activity task not found: its token was not made by this server, or by one that has lost its keys. Give it up.';
 
 /** What the token says. @throws AtollError `invalid-argument` if it is not a token of ours, for this namespace */
 export function open<T extends { readonly namespaceId: string }>(
@@ -31,12 +35,17 @@ export function workflowTaskOf(
   return { run: { namespaceId, workflowId, runId }, claim };
 }
 
-/** The run and the claim of an activity token. */
+/**
+ * The run and the claim of an activity token.
+ * @throws AtollError `not-found` for one that another server made, or this one before it lost its keys (in memory): its
+ *   worker then gives the activity up, where it would heartbeat for ever on `invalid-argument`
+ */
 export function activityTaskOf(
   parts: Pick<FrontendParts, 'tokens'>,
   bytes: Bytes,
   call: AdmittedCall,
 ): { readonly run: RunRef; readonly claim: ActivityClaim } {
+  if (hasBytes(bytes) && !parts.tokens.isOurs(bytes)) throw notFound(UNKNOWN_ACTIVITY);
   const token = open(parts, ACTIVITY_TASK_TOKEN, { bytes, call });
   const { namespaceId, workflowId, runId, scheduledEventId, activityId, attempt } = token;
   return {
