@@ -4,15 +4,16 @@
  * Place: before the first phase. Types are not checked: that is `npm run typecheck`'s.
  *
  * Invariants
- *  1. The output mirrors the tree, with the files that are read at run time; nothing of an earlier run is left in it.
+ *  1. The output mirrors the tree, with the files that are read at run time.
+ *  2. Each run has a folder of its own, and removes it: runs side by side do not meet.
  */
-import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import ts from 'typescript';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
 /** Below node_modules, where packages are found as from the tree itself. */
-const OUTPUT = join(ROOT, 'node_modules/.cache/atoll-torture');
+const CACHE = join(ROOT, 'node_modules/.cache');
 const FOLDERS = ['bin', 'kernel', 'wire', 'fleet', 'cell', 'router', 'chaos/live'];
 const LEFT_OUT = /\.test\.ts$|\/(testing|conformance)\//;
 const ASSETS = /\.(sql|proto|json|binpb|cjs|mjs)$/;
@@ -24,24 +25,28 @@ const OPTIONS: ts.CompilerOptions = {
   rewriteRelativeImportExtensions: true,
 };
 
-/** Compiles; resolves with the folder that holds what is in `chaos/live`. */
-export async function compileMains(): Promise<string> {
-  await rm(OUTPUT, { recursive: true, force: true });
-  await mkdir(OUTPUT, { recursive: true });
-  await writeFile(join(OUTPUT, 'package.json'), '{"type":"module"}\n');
+/** Makes a folder for compiled files; the caller removes it. */
+export async function makeCompileFolder(): Promise<string> {
+  await mkdir(CACHE, { recursive: true });
+  return mkdtemp(join(CACHE, 'atoll-torture-'));
+}
+
+/** Compiles into `output`; resolves with the folder that holds what is in `chaos/live`. */
+export async function compileMains(output: string): Promise<string> {
+  await writeFile(join(output, 'package.json'), '{"type":"module"}\n');
   for (const folder of FOLDERS) {
     const entries = await readdir(join(ROOT, folder), { recursive: true, withFileTypes: true });
     for (const entry of entries) {
       const path = join(entry.parentPath, entry.name).slice(ROOT.length);
-      if (entry.isFile() && !LEFT_OUT.test(path)) await compileFile(path);
+      if (entry.isFile() && !LEFT_OUT.test(path)) await compileFile(path, output);
     }
   }
-  return join(OUTPUT, 'chaos/live');
+  return join(output, 'chaos/live');
 }
 
-async function compileFile(path: string): Promise<void> {
+async function compileFile(path: string, output: string): Promise<void> {
   const source = join(ROOT, path);
-  const target = join(OUTPUT, path);
+  const target = join(output, path);
   await mkdir(dirname(target), { recursive: true });
   if (ASSETS.test(path)) return cp(source, target);
   if (!path.endsWith('.ts')) return;

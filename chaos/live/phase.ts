@@ -20,7 +20,8 @@ import type { Victim } from './victim.ts';
 
 const EXAMPLE = new URL('../../examples/order-fulfilment/', import.meta.url).pathname;
 const PROGRESS_BYTES = 3_000;
-const LONGEST_PAUSE_MS = 4_000;
+/** A worker that met a dead engine pauses for up to 10 s before it asks again. */
+const LONGEST_PAUSE_MS = 15_000;
 const LOOK_MS = 50;
 
 export type Topology = {

@@ -13,7 +13,7 @@ import { Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@
 
 const CALL_DEADLINE_MS = 10_000;
 const LONG_POLL_DEADLINE_MS = 70_000;
-const MOST_ATTEMPTS = 240;
+const MOST_ATTEMPTS = 1_800;
 const LONGEST_PAUSE_MS = 1_000;
 const A_MOMENT_MS = 100;
 const DEADLINE_EXCEEDED = 4;
@@ -29,7 +29,7 @@ export type PatientConnection = {
   close(): Promise<void>;
 };
 
-/** Connects to a router; waits up to about four minutes for one that is not there. */
+/** Connects to a router; a call is repeated for up to about half an hour. */
 export async function connectPatiently(address: string): Promise<PatientConnection> {
   const patience = new Patience();
   const connection = await Connection.connect({
