@@ -132,6 +132,28 @@ describe('the checkers', () => {
     expect(checkReads(read, tally())).toHaveLength(breaches);
   });
 
+  it.each([
+    ['when the second is stored', 2_000, 2, 0],
+    ['before the second is stored', 1_999, 2, 1],
+    ['of which one never came to be', 9_000, 4, 1],
+  ])('P1: a history shows its events %s', (_, endedMs, events, breaches) => {
+    const read = evidence();
+    const seen = { by: 'history', ...who, events, closed: false } as const;
+    read.journal.runs.push({ ...seen, begunMs: endedMs - 1, endedMs });
+    expect(checkReads(read, tally())).toHaveLength(breaches);
+  });
+
+  it.each([
+    ['when it is stored', 2_000, 'order-1/note-1', 0],
+    ['before it is stored', 1_999, 'order-1/note-1', 1],
+    ['that nobody stored', 9_000, 'order-1/note-2', 1],
+  ])('P1: a query sees a signal %s', (_, endedMs, signal, breaches) => {
+    const read = evidence();
+    const signals = ['order-1/note-1', signal];
+    read.journal.queries.push({ ...who, begunMs: endedMs - 1, endedMs, signals });
+    expect(checkReads(read, tally())).toHaveLength(breaches);
+  });
+
   it('P13: a query lacks an acknowledged signal', () => {
     const bad = evidence();
     bad.journal.queries.push({ ...who, begunMs: 2_002, endedMs: 2_010, signals: [] });
