@@ -45,7 +45,9 @@ export class LiveProcess {
     this.name = name;
     this.runsDatabase = runsDatabase;
     const log = openSync(logFile, 'a');
+    // A group of its own: Ctrl-C on the terminal reaches the harness alone, which then ends everything in order.
     this.#child = spawn(process.execPath, [...loaderOf(command), ...command], {
+      detached: true,
       stdio: ['pipe', 'pipe', log, 'ipc'],
     });
     alive.add(this);

@@ -132,8 +132,11 @@ async function run(): Promise<boolean> {
 const root = await makeThrowawayFolder('atoll-torture-');
 const compiled = await makeCompileFolder();
 
-/** Ends all processes, then removes what was made; of a run that failed logs and data stay. */
-async function end(code: number, keep: boolean): Promise<never> {
+let ending = false;
+/** Ends all processes, then removes what was made; of a run that failed logs and data stay. The first call counts. */
+async function end(code: number, keep: boolean): Promise<void> {
+  if (ending) return;
+  ending = true;
   await endAll();
   await removeThrowawayFolder(compiled);
   if (!keep) await removeThrowawayFolder(root);
@@ -145,6 +148,7 @@ for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => void
 run().then(
   (fine) => end(fine ? 0 : 1, !fine || values.keep),
   (error: unknown) => {
+    if (ending) return undefined; // Its processes were ended under it.
     const why = error instanceof Error ? error.stack : String(error);
     process.stdout.write(`torture failed: ${why}\nlogs are in ${root}\n`);
     return end(1, true);
