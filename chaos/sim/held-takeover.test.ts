@@ -49,7 +49,7 @@ test('some takeovers are held up in one step, within its deadline, and a rival i
   }
   const inStep = (step: (typeof STEPS)[number]) =>
     delayed.some((steps) => (steps[STEPS.indexOf(step)] ?? 0) > 0);
-  expect(STEPS.filter(inStep)).toEqual(['claim', 'tail', 'read']);
+  expect(STEPS.filter(inStep)).toEqual(['claim', 'position', 'tail', 'read']);
   expect(rivals).toHaveLength(delayed.length);
   expect(counted).toBe(delayed.length);
 });

@@ -19,7 +19,7 @@ import type { SeededRng } from '../../kernel/testing/seeded-rng.ts';
 import type { Faults } from './faults.ts';
 import type { WorldTime } from './world-time.ts';
 
-const STEPS = ['claim', 'tail', 'read'] as const;
+const STEPS = ['claim', 'position', 'tail', 'read'] as const;
 type Step = (typeof STEPS)[number];
 
 const HELD = 0.3;
