@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { EXIT } from './exit-codes.ts';
-import { cellOptions, devOptions, routerOptions } from './options.ts';
-import { addRole } from './role-command.ts';
+import { cellOptions, devOptions, doctorOptions, routerOptions } from './options.ts';
+import { addCommand, addRole } from './role-command.ts';
 import { addStartDev } from './start-dev-command.ts';
 
 const program = new Command('atoll')
@@ -38,6 +38,16 @@ addRole(program, {
   start: async (config, ports) => (await import('./router.ts')).runRouter(config, ports),
 });
 addStartDev(program);
+addCommand(
+  program,
+  { name: 'doctor', meaning: 'says what is wrong with a configuration', options: doctorOptions },
+  async (config) => {
+    const { examine, report } = await import('./doctor.ts');
+    const findings = await examine(config);
+    process.stdout.write(report(findings));
+    process.exitCode = findings.some(({ state }) => state === 'wrong') ? EXIT.failed : EXIT.ok;
+  },
+);
 
 await program.parseAsync();
 

@@ -163,3 +163,21 @@ export const routerOptions = {
   ...opsOptions,
   ...logOptions,
 } as const satisfies Options;
+
+export const doctorOptions = {
+  host: listenHost,
+  port: {
+    kind: 'number',
+    default: 7233,
+    min: 0,
+    max: 65_535,
+    meaning: 'The port that a router would listen on.',
+  },
+  fleet,
+  postgresUrl: {
+    kind: 'text',
+    default: '',
+    secret: true,
+    meaning: 'The database of a cell, to be looked at.',
+  },
+} as const satisfies Options;
