@@ -21,7 +21,7 @@ export function withEntry<K, V extends object>(
   key: K,
   value: V,
 ): ReadonlyMap<K, V> {
-  if (map instanceof LayeredMap) return map.with(key, value);
+  if (isLayered(map)) return map.with(key, value);
   if (map.size > MOST_COPIED) return LayeredMap.over(map).with(key, value);
   return new Map(map).set(key, value);
 }
@@ -29,9 +29,13 @@ export function withEntry<K, V extends object>(
 /** The map without the key: the same map where it had none. */
 export function withoutKey<K, V extends object>(map: ReadonlyMap<K, V>, key: K): ReadonlyMap<K, V> {
   if (!map.has(key)) return map;
-  if (map instanceof LayeredMap) return map.without(key);
+  if (isLayered(map)) return map.without(key);
   if (map.size > MOST_COPIED) return LayeredMap.over(map).without(key);
   return lacking(map, key);
+}
+
+function isLayered<K, V extends object>(map: ReadonlyMap<K, V>): map is LayeredMap<K, V> {
+  return map instanceof LayeredMap;
 }
 
 /** What differs from the base. Parts that a change leaves alone are shared. */
@@ -54,7 +58,11 @@ class LayeredMap<K, V extends object> implements ReadonlyMap<K, V> {
   }
 
   static over<K, V extends object>(base: ReadonlyMap<K, V>): LayeredMap<K, V> {
-    return new LayeredMap(base, { changed: new Map(), gone: new Set(), added: new Map() });
+    return new LayeredMap<K, V>(base, {
+      changed: new Map<K, V>(),
+      gone: new Set<K>(),
+      added: new Map<K, V>(),
+    });
   }
 
   get size(): number {

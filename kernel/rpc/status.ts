@@ -54,11 +54,6 @@ export function errorOf(headers: Readonly<Record<string, unknown>>): AtollError 
   );
 }
 
-/** The error code of a gRPC status number; `internal` for one without a code. */
-function codeOfStatus(status: number): ErrorCode {
-  return CODE_BY_STATUS.get(status) ?? 'internal';
-}
-
 /** Percent-encodes what a header may not hold: everything but printable ASCII, and `%` itself. */
 export function encodeMessage(message: string): string {
   let text = message.length > MAX_MESSAGE_CHARS ? `${cut(message, MAX_MESSAGE_CHARS)}…` : message;

@@ -79,7 +79,7 @@ describe('activities and timers under random input', () => {
       { seed: SEED, numRuns: RUNS },
     );
     // A rule that had no case to judge would pass for nothing.
-    for (const [what, count] of Object.entries(seen)) expect(count, what).toBeGreaterThan(20);
+    expect(Object.entries(seen).filter(([, count]) => count <= 20)).toEqual([]);
   });
 });
 
