@@ -1,5 +1,7 @@
-// Explicit-state exploration: every interleaving of a small model, breadth first, so a counterexample is a shortest one.
-// A model is {initial, actions(state) -> [[label, nextState]], broken(state) -> string | undefined}.
+/**
+ * Explicit-state exploration: every interleaving of a small model, breadth first, so a counterexample is a shortest one.
+ * A model is {initial, actions(state) -> [[label, nextState]], broken(state) -> string | undefined}.
+ */
 
 export function explore(model, { maxStates = 3_000_000 } = {}) {
   const key = (s) => JSON.stringify(s);

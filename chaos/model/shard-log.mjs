@@ -1,6 +1,8 @@
-// PROTOCOLS 1-4 for one shard: two hosts, late statements, lost answers, checkpoints that truncate, sleeping owners, one read.
-// An append lands in one step and its answer is heard in another: in between another host may take over, one seq behind.
-// Run: node shard-log.mjs [ops takeovers checkpoints] [--traces]     (defaults 2 3 2: 335,000 states, a minute)
+/**
+ * PROTOCOLS 1-4 for one shard: two hosts, late statements, lost answers, checkpoints that truncate, sleeping owners, one read.
+ * An append lands in one step and its answer is heard in another: in between another host may take over, one seq behind.
+ * Run: node shard-log.mjs [ops takeovers checkpoints] [--traces]     (defaults 2 3 2: 335,000 states, a minute)
+ */
 import { check } from './explore.mjs';
 
 const HOSTS = [0, 1];
