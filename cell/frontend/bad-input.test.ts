@@ -266,8 +266,8 @@ const INVALID: readonly Row[] = [
     { taskToken: token(NS, 'activity') },
     'another kind',
   ],
-  ['a token that was changed', 'RespondActivityTaskCompleted', { taskToken: forged }, 'signature'],
-  ['a token that nobody signed', 'RespondActivityTaskFailed', { taskToken: unsigned }, 'signature'],
+  ['a token that was changed', 'RespondWorkflowTaskCompleted', { taskToken: forged }, 'signature'],
+  ['a token that nobody signed', 'RespondWorkflowTaskFailed', { taskToken: unsigned }, 'signature'],
   [
     'an unknown command',
     'RespondWorkflowTaskCompleted',
@@ -351,6 +351,17 @@ const UNIMPLEMENTED: readonly Row[] = [
     'reportTaskReachability',
   ],
 ];
+
+// A worker gives an activity up on `not-found` alone: on anything else it would report its result for ever.
+it.each([
+  ['a token that was changed', 'RespondActivityTaskCompleted', forged],
+  ['a token that nobody signed', 'RespondActivityTaskFailed', unsigned],
+] as const)('%s names no activity at %s', async (_sentence, rpc, taskToken) => {
+  const error = await lab.fail(rpc, { taskToken } as Request<RpcName>);
+  expect(error.code).toBe('not-found');
+  expect(error.message).toContain('was not made by this server');
+  expect(lab.engine.asked).toEqual([]);
+});
 
 it.each(INVALID)('%s is refused at %s', async (_sentence, rpc, request, says) => {
   const error = await lab.fail(rpc, request as Request<RpcName>);
