@@ -5,7 +5,7 @@
  * Place: checkers hold the journal of clients and the histories of the API against it.
  */
 import { applyTransition } from '../../cell/history/history.ts';
-import type { RunState } from '../../cell/history/state.ts';
+import type { BufferedEvent, RunState } from '../../cell/history/state.ts';
 import type { Transition } from '../../cell/history/transition.ts';
 import { decodeRecord } from '../../cell/shard/record-codec.ts';
 import type { HistoryEvent } from '../../wire/events.ts';
@@ -103,8 +103,10 @@ export class Chronicle {
       for (const { requestId } of transition.execution?.ledger ?? []) this.lostMarks.add(requestId);
       const activities = new Map<number, string>();
       for (const change of transition.changes) {
-        if (!('eventId' in change)) continue;
-        for (const mark of marksOf(transition.runId, change, activities)) this.lostMarks.add(mark);
+        // What came while a task was started is a patch until it is flushed: acknowledged, and lost, all the same.
+        const event = change.kind === 'event-buffered' ? change.event : change;
+        if (!('attributes' in event)) continue;
+        for (const mark of marksOf(transition.runId, event, activities)) this.lostMarks.add(mark);
       }
     }
   }
@@ -113,7 +115,7 @@ export class Chronicle {
 /** What an event is evidence of; a lost completion of an activity that was scheduled earlier excuses its whole run. */
 export function marksOf(
   runId: string,
-  event: HistoryEvent,
+  event: HistoryEvent | BufferedEvent,
   activities: Map<number, string>,
 ): readonly string[] {
   switch (event.kind) {
@@ -128,7 +130,7 @@ export function marksOf(
     case 'WorkflowTaskFailed':
       return [`workflow-task ${runId} ${event.attributes.startedEventId}`];
     case 'ActivityTaskScheduled':
-      activities.set(event.eventId, event.attributes.activityId ?? '');
+      if ('eventId' in event) activities.set(event.eventId, event.attributes.activityId ?? '');
       return [];
     case 'ActivityTaskCompleted': {
       const id = activities.get(event.attributes.scheduledEventId ?? 0) ?? 'any';

@@ -96,7 +96,6 @@ export class Workers {
     const events = this.#eventsOf(task, runId);
     if (task.query) return this.#answerQuery(host, task, events);
     if (!events) return this.#forgot(task);
-    this.#histories.set(runId, events);
     const answer = { resultType: QueryResultType.Answered, answer: toPayloads(signalsOf(events)) };
     const queryResults = Object.fromEntries(
       Object.keys(task.queries ?? {}).map((id) => [id, answer]),
@@ -122,7 +121,12 @@ export class Workers {
         identity: 'worker-1',
       },
     });
-    if (outcome === 'answered') this.#acked('workflow-task', task, Number(task.startedEventId));
+    // As a real worker does: a run is cached as of a completion that was taken, and forgotten after any other end. A task
+    // that was held too long must not put its old history in place of a newer one.
+    if (outcome === 'answered') {
+      this.#histories.set(runId, events);
+      this.#acked('workflow-task', task, Number(task.startedEventId));
+    } else this.#histories.delete(runId);
   }
 
   /** All events up to the task's start; undefined when the worker does not have those before the task's. */
