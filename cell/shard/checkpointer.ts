@@ -147,9 +147,11 @@ export class Checkpointer {
       const { from, to } = plan.checkpoint;
       if (range !== ownership.range) ownership.end({ kind: 'lost', to: range });
       else if (checkpoint === to && to > from) this.#finish(ownership, plan);
-      else if (checkpoint < from)
-        await ownership.log.prove(); // It is gone: proof ends in a hole.
-      else this.wake();
+      else {
+        // Not moved although nothing else took over: is my last row still there? If not, proof ends in a hole.
+        await ownership.log.prove();
+        this.wake();
+      }
     } catch {
       this.wake(); // The store is away: the same checkpoint is sent again after a pause.
     }

@@ -102,8 +102,9 @@ export interface ShardLog {
   tail(shard: ShardId, signal: AbortSignal): Promise<Tail>;
 
   /**
-   * Moves checkpoints under compare (old checkpoint and range) and writes their views in the same statement; returns
-   * the shards that moved. A rejection is *unknown*: read `position` back.
+   * Moves checkpoints under compare (old checkpoint, range, and that the row at `to` carries my range: a promoted
+   * standby may lack it and hold another owner's there) and writes their views in the same statement; returns the
+   * shards that moved. A rejection is *unknown*: read `position` back.
    */
   checkpoint(batch: readonly Checkpoint[], signal: AbortSignal): Promise<readonly ShardId[]>;
 }

@@ -96,6 +96,7 @@ export class Workers {
     const events = this.#eventsOf(task, runId);
     if (task.query) return this.#answerQuery(host, task, events);
     if (!events) return this.#forgot(task);
+    this.#remember(runId, events);
     const answer = { resultType: QueryResultType.Answered, answer: toPayloads(signalsOf(events)) };
     const queryResults = Object.fromEntries(
       Object.keys(task.queries ?? {}).map((id) => [id, answer]),
@@ -121,12 +122,16 @@ export class Workers {
         identity: 'worker-1',
       },
     });
-    // As a real worker does: a run is cached as of a completion that was taken, and forgotten after any other end. A task
-    // that was held too long must not put its old history in place of a newer one.
-    if (outcome === 'answered') {
-      this.#histories.set(runId, events);
-      this.#acked('workflow-task', task, Number(task.startedEventId));
-    } else this.#histories.delete(runId);
+    if (outcome === 'answered') this.#acked('workflow-task', task, Number(task.startedEventId));
+    else this.#histories.delete(runId); // As a real worker does: the run is not what it thought.
+  }
+
+  /** A task that was held too long must not put its old history in place of the one that goes on from it. */
+  #remember(runId: string, events: readonly HistoryEvent[]): void {
+    const last = events.at(-1);
+    const known = this.#histories.get(runId)?.[events.length - 1];
+    const goesOn = known?.kind === last?.kind && known?.eventTime === last?.eventTime;
+    if (!known || !goesOn) this.#histories.set(runId, events);
   }
 
   /** All events up to the task's start; undefined when the worker does not have those before the task's. */

@@ -5,6 +5,8 @@ import type { StorageHarness, Store } from './harness.ts';
 import {
   bytes,
   checkpointOf,
+  commit,
+  logRow,
   never,
   OTHER_NAMESPACE,
   runKey,
@@ -24,6 +26,7 @@ async function owner(harness: StorageHarness): Promise<{
   await takeOver(store, S);
   let at = 0;
   const write = async (views: Partial<ViewBatch>) => {
+    if (at > 0) await commit(store, logRow([S, at + 1, 1]));
     const moved = await store.log.checkpoint([checkpointOf([S, 1, at, at + 1], { views })], never);
     expect(moved).toEqual([S]);
     at += 1;

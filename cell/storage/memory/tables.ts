@@ -115,7 +115,10 @@ function sortable(value: number): string {
   return String(value).padStart(16, '0');
 }
 
-/** PROTOCOLS 3, for one shard; false if range or old checkpoint are not as the owner believes. */
+/**
+ * PROTOCOLS 3, for one shard; false if range or old checkpoint are not as the owner believes, or the row that it moves
+ * to is not the owner's (a promoted standby lacked it).
+ */
 export function applyCheckpoint(
   tables: ShardTables,
   { range, from, to, deleteTo, views }: Checkpoint,
@@ -123,6 +126,7 @@ export function applyCheckpoint(
 ): boolean {
   const head = headOf(tables);
   if (head.range !== range || head.checkpoint !== from) return false;
+  if (to > from && tables.log.get(to)?.range !== range) return false;
   const deleted = deleteTo > head.deleted ? deleteTo : head.deleted;
   changes.set(tables.head, 'head', { range, checkpoint: to, deleted });
   writeViews(tables, views, changes);

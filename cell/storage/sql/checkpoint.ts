@@ -2,7 +2,8 @@
  * A checkpoint of many shards as one statement (PROTOCOLS 3): no transaction ever waits for a client, however long
  * its process sleeps.
  *
- * The statement: `moved` moves each shard's checkpoint if range and old checkpoint are as its owner believes. Every
+ * The statement: `moved` moves each shard's checkpoint if range and old checkpoint are as its owner believes, and the
+ * row that it moves to is the owner's own: a promoted standby may lack it, and hold somebody else's there. Every
  * write of a view asks `moved`, so a shard that did not move leaves no trace. The log is cut between what was cut
  * before (`shard` still shows its old rows inside the statement) and what the owner asks for, takeover rows excepted:
  * they are the fence.
@@ -99,6 +100,9 @@ function statementText(): string {
       SET checkpoint_seq = w.to_seq, deleted_seq = greatest(s.deleted_seq, w.delete_to)
       FROM wanted w
       WHERE s.shard_id = w.shard_id AND s.range_id = w.range_id AND s.checkpoint_seq = w.from_seq
+        AND (w.to_seq = w.from_seq OR EXISTS (
+          SELECT 1 FROM shard_log l
+          WHERE l.shard_id = w.shard_id AND l.seq = w.to_seq AND l.range_id = w.range_id))
       RETURNING s.shard_id, w.delete_to
     ), ${writes.join(', ')}, bounds AS MATERIALIZED (
       SELECT moved.shard_id, before.deleted_seq, moved.delete_to
