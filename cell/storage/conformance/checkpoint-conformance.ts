@@ -39,6 +39,7 @@ export function checkpointConformance(harness: () => StorageHarness): void {
     ['of a range that is not the owner any more', [0, 1, 0, 2]],
     ['from a seq that is not the old checkpoint', [0, 2, 1, 2]],
     ['of a range that nobody has been given', [0, 3, 0, 2]],
+    ['to a row that is another owner’s', [0, 2, 0, 2]],
   ] as const)('a checkpoint %s leaves no trace', async (_, at) => {
     const store = await harness().connect();
     await takeOver(store, 0);
