@@ -20,6 +20,7 @@ import { nextCommands, signalsOf, toPayloads, type Fate } from './order-process.
 
 const POLL_MS = 5_000;
 const STICKY_QUEUE = 'worker-1-sticky';
+const OF_THE_TASK: ReadonlySet<string> = new Set(['WorkflowTaskScheduled', 'WorkflowTaskStarted']);
 const RESPOND_TRIES = 6;
 
 type WorkflowTask = Response<'PollWorkflowTaskQueue'>;
@@ -126,12 +127,16 @@ export class Workers {
     else this.#histories.delete(runId); // As a real worker does: the run is not what it thought.
   }
 
-  /** A task that was held too long must not put its old history in place of the one that goes on from it. */
+  /**
+   * A task that was held too long must not put its old history in place of the one that goes on from it. Its own
+   * scheduled and started events say nothing: they may be another start's in what was stored (D7).
+   */
   #remember(runId: string, events: readonly HistoryEvent[]): void {
-    const last = events.at(-1);
-    const known = this.#histories.get(runId)?.[events.length - 1];
+    const cached = this.#histories.get(runId);
+    const last = events.findLast(({ kind }) => !OF_THE_TASK.has(kind));
+    const known = last && cached?.[last.eventId - 1];
     const goesOn = known?.kind === last?.kind && known?.eventTime === last?.eventTime;
-    if (!known || !goesOn) this.#histories.set(runId, events);
+    if (!cached || !goesOn || cached.length < events.length) this.#histories.set(runId, events);
   }
 
   /** All events up to the task's start; undefined when the worker does not have those before the task's. */
