@@ -4,7 +4,7 @@
  * Invariant: events follow one another without a gap, also while a checkpoint moves them from memory to the views.
  */
 import { invariant } from '../../kernel/invariant.ts';
-import { sliceEvents } from '../../wire/event-scan.ts';
+import { scanEvents, sliceEvents } from '../../wire/event-scan.ts';
 import type { HistoryRow } from '../storage/views.ts';
 import type { CachedRun, Chunk } from './cached.ts';
 import type { HistoryPage } from './engine.ts';
@@ -69,10 +69,24 @@ class PageBuilder {
       const last = Math.min(chunk.last, this.#to);
       const whole = chunk.first === this.#next && last === chunk.last;
       const events = whole ? chunk.events : sliceEvents(chunk.events, this.#next, last);
+      this.#add(events, last);
+    }
+  }
+
+  /** Of events up to `last` as many as there is room for, one at least: one transition may be larger than a page. */
+  #add(events: Uint8Array, last: number): void {
+    if (events.length <= this.#room) {
       this.chunks.push(events);
       this.#room -= events.length;
       this.#next = last + 1;
+      return;
     }
+    const ranges = scanEvents(events);
+    const kept = ranges.findLast(({ end }) => end <= this.#room) ?? ranges[0];
+    invariant(kept !== undefined, `a chunk without events up to event ${last}`);
+    this.chunks.push(events.subarray(0, kept.end));
+    this.#room = 0;
+    this.#next = kept.eventId + 1;
   }
 }
 
