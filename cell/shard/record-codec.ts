@@ -61,7 +61,9 @@ export function encodeStep(transition: Transition, state: RunState): EncodedStep
   };
 }
 
-export function encodeRecord(steps: readonly EncodedStep[]): Uint8Array {
+export function encodeRecord(
+  steps: readonly Pick<EncodedStep, 'transition' | 'events'>[],
+): Uint8Array {
   const namespaces: string[] = [];
   const transitions = steps.map(({ transition, events }): WireTransition => {
     let namespace = namespaces.indexOf(transition.namespaceId);
