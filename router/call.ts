@@ -40,7 +40,7 @@ export type CallContext = RouterParts & {
   readonly upstreams: Upstreams;
   readonly limits: NamespaceLimits;
   /** The calls whose client is still there. */
-  readonly calls: Set<Call>;
+  readonly calls: Set<{ routerCloses(): void }>;
 };
 
 /** Where an attempt goes. */

@@ -32,6 +32,8 @@ import { localCalls } from './local-calls.ts';
 import { routesOfContract } from './methods.ts';
 import { NamespaceLimits } from './namespace-limits.ts';
 import type { RouterParts } from './parts.ts';
+import { ReflectionCall } from './reflection-call.ts';
+import { reflectionService } from './reflection.ts';
 import { routerMetrics } from './router-metrics.ts';
 import { Upstreams } from './upstreams.ts';
 
@@ -140,7 +142,9 @@ class Front {
         stream.on('error', () => {});
         return answerNotGrpc(stream);
       }
-      new Call(stream, headers, context);
+      const service = reflectionService(String(headers[':path']));
+      if (service === undefined) new Call(stream, headers, context);
+      else new ReflectionCall(stream, { service, headers }, context);
     });
   }
 

@@ -18,6 +18,7 @@ import protobuf from 'protobufjs/light.js';
 import { AtollError } from '../kernel/errors.ts';
 import { invariant } from '../kernel/invariant.ts';
 import { PlainReader, CopyingReader } from './plain-reader.ts';
+import { reflectionMessages } from './reflection.ts';
 
 /** A message type of the contract whose plain form is `T`. */
 export type MessageType<T> = {
@@ -39,6 +40,7 @@ export type MethodShape = {
 
 /** The package's own root, which the official SDK uses as well: read, never changed. */
 const contract = proto as unknown as protobuf.Root;
+const oneofs = new Map<string, Readonly<Record<string, readonly string[]>>>();
 const root = ownRoot();
 const prepared = new Set<protobuf.Type>();
 
@@ -60,6 +62,14 @@ export function messageType<T>(name: string): MessageType<T> {
     decode: (bytes) => decodeWith<T>(use(), new PlainReader(bytes)),
     decodeCopy: (bytes) => decodeWith<T>(use(), new CopyingReader(bytes)),
   };
+}
+
+/** Our descriptors themselves, resolved, for file-descriptors.ts; the members of their oneofs are plain fields. */
+export const descriptors: protobuf.Root = root;
+
+/** The oneofs that a message of the contract has, name → its fields' names. */
+export function oneofsOf(name: string): Readonly<Record<string, readonly string[]>> {
+  return oneofs.get(name) ?? {};
 }
 
 /** The RPCs of a service, such as `grpc.health.v1.Health`. */
@@ -175,23 +185,29 @@ function ownRoot(): protobuf.Root {
   const nested = {
     temporal: { nested: { api: api.toJSON() } },
     google: google.toJSON(),
-    grpc: grpc.toJSON(),
+    grpc: { nested: { ...grpc.toJSON().nested, reflection: { nested: reflectionMessages() } } },
   };
   delete (nested.temporal.nested.api as Node).nested?.['cloud'];
   const json = { nested } as Node;
-  withoutOneofs(json);
+  withoutOneofs(json, '');
   const own = protobuf.Root.fromJSON(json as protobuf.INamespace);
   own.resolveAll();
   return own;
 }
 
 /** Turns members of oneofs into fields with presence: the same bytes, but no virtual property in what is decoded. */
-function withoutOneofs(node: Node): void {
-  for (const name of Object.values(node.oneofs ?? {}).flatMap(({ oneof }) => oneof)) {
+function withoutOneofs(node: Node, path: string): void {
+  const groups = Object.entries(node.oneofs ?? {}).map(
+    ([name, { oneof }]) => [name, oneof] as const,
+  );
+  if (groups.length > 0) oneofs.set(path, Object.fromEntries(groups));
+  for (const name of groups.flatMap(([, members]) => members)) {
     const field = node.fields?.[name];
     if (field !== undefined)
       field.options = { ...field.options, features: { field_presence: 'EXPLICIT' } };
   }
   delete node.oneofs;
-  for (const child of Object.values(node.nested ?? {})) withoutOneofs(child);
+  for (const [name, child] of Object.entries(node.nested ?? {})) {
+    withoutOneofs(child, path === '' ? name : `${path}.${name}`);
+  }
 }
