@@ -126,7 +126,8 @@ export class Call implements AttemptOwner {
 
   /** Chooses how the call goes on, or says why it does not. */
   #begin(route: Route | undefined): AtollError | undefined {
-    if (route === undefined || route.kind === 'unimplemented') return notServed(this.#path);
+    if (route === undefined) return notServed(this.#path);
+    if (route.kind === 'unimplemented') return notServed(this.#path, route.why);
     if (route.kind === 'local') {
       const call = this.#context.locals.get(route.name);
       if (call === undefined) return notServed(this.#path);

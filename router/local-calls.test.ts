@@ -97,6 +97,38 @@ describe('what the router answers itself', () => {
     expect(await placements(call)).toEqual({ orders: 'east', n1: 'east', n2: 'east' });
   });
 
+  it('places a namespace in the region that it names, whatever the default', async () => {
+    const call = await fleet({ defaultRegion: 'e' });
+    const inWest = { data: { 'atoll.region': 'w' }, workflowExecutionRetentionPeriod: DAY };
+    for (const namespace of ['n1', 'n2']) await call('RegisterNamespace', { namespace, ...inWest });
+    expect(await placements(call)).toEqual({ orders: 'east', n1: 'west', n2: 'west' });
+  });
+
+  it('takes another region of a namespace for a move, but not the one where it is', async () => {
+    const call = await fleet();
+    const update = (region: string) =>
+      call('UpdateNamespace', {
+        namespace: 'orders',
+        updateInfo: { data: { 'atoll.region': region } },
+      });
+    await expect(update('w')).rejects.toMatchObject({
+      code: 'unimplemented',
+      message: expect.stringContaining('active in east'),
+    });
+    expect(await update('e')).toMatchObject({ replicationConfig: { activeClusterName: 'east' } });
+  });
+
+  it('lists the cells of the fleet by name, in pages', async () => {
+    const call = await fleet();
+    const first = await call('ListClusters', { pageSize: 1 });
+    const east = { clusterName: 'east', address: '127.0.0.1:1', historyShardCount: 4 };
+    expect(first).toMatchObject({ clusters: [east] });
+    const { nextPageToken } = first as { nextPageToken: Uint8Array };
+    const second = await call('ListClusters', { pageSize: 1, nextPageToken });
+    expect(second).toMatchObject({ clusters: [{ clusterName: 'west' }] });
+    expect((second as { nextPageToken?: Uint8Array }).nextPageToken).toBeUndefined();
+  });
+
   it('lists namespaces by name, in pages', async () => {
     const call = await fleet();
     for (const namespace of ['b', 'a', 'c']) {
@@ -141,6 +173,18 @@ describe('a request that the router refuses', () => {
       /east, west/,
     ],
     [
+      'a cell in another region',
+      'RegisterNamespace',
+      {
+        namespace: 'n',
+        activeClusterName: 'east',
+        data: { 'atoll.region': 'w' },
+        workflowExecutionRetentionPeriod: DAY,
+      },
+      'invalid-argument',
+      /east lies in region e, not w/,
+    ],
+    [
       'archival',
       'RegisterNamespace',
       { namespace: 'n', historyArchivalState: 2, workflowExecutionRetentionPeriod: DAY },
@@ -164,7 +208,7 @@ describe('a request that the router refuses', () => {
     const request = { namespace: 'n', workflowExecutionRetentionPeriod: DAY };
     await expect(call('RegisterNamespace', request)).rejects.toMatchObject({
       code: 'failed-precondition',
-      message: expect.stringContaining('Region mars has no cell'),
+      message: expect.stringMatching(/Region mars has no cell \(regions with cells: e, w\)/),
     });
   });
 });

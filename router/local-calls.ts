@@ -43,6 +43,10 @@ export function localCalls(parts: RouterParts): ReadonlyMap<string, LocalCall> {
     bind('ListNamespaces', (request: Request<'ListNamespaces'>, caller) =>
       listNamespaces(parts, request, caller),
     ),
+    bind('ListClusters', (request: Request<'ListClusters'>, caller) => {
+      parts.rights?.check(caller, 'admin', '*');
+      return listClusters(parts, request);
+    }),
     ['Check', (request: Uint8Array) => healthCheckResponse(request, 'serving')],
   ]);
 }
@@ -88,6 +92,29 @@ function clusterInfo({ map, config }: RouterParts): object {
     clusterName: config.clusterName,
     versionInfo: { current: { version: config.serverVersion } },
     historyShardCount: Object.values(map.map.cells).reduce((sum, cell) => sum + cell.shards, 0),
+  };
+}
+
+const MAX_CELLS = 1_000;
+
+/** The cells of the fleet by name, paged; the page token is the last name of the page before. */
+function listClusters({ map }: RouterParts, request: Request<'ListClusters'>): object {
+  const after = Buffer.from(request.nextPageToken ?? []).toString('utf8');
+  const rest = Object.entries(map.map.cells)
+    .filter(([id]) => id > after)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  const page = rest.slice(0, Math.min(request.pageSize || MAX_CELLS, MAX_CELLS));
+  const last = page.at(-1)?.[0];
+  const more = last !== undefined && rest.length > page.length;
+  return {
+    clusters: page.map(([id, { address, shards }]) => ({
+      clusterName: id,
+      clusterId: id,
+      address,
+      historyShardCount: shards,
+      isConnectionEnabled: true,
+    })),
+    nextPageToken: more ? Buffer.from(last, 'utf8') : undefined,
   };
 }
 

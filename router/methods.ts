@@ -11,8 +11,8 @@ export type Route =
   | { readonly kind: 'local'; readonly name: string }
   /** Passed to the namespace's cell. `field` is the number of the request's namespace field. */
   | { readonly kind: 'namespaced'; readonly field: number }
-  /** Part of the contract, but of no namespace, and not here. */
-  | { readonly kind: 'unimplemented' };
+  /** Part of the contract, and not here. `why` says what to do instead. */
+  | { readonly kind: 'unimplemented'; readonly why: string };
 
 const SERVED: ReadonlySet<string> = new Set([WORKFLOW_SERVICE, OPERATOR_SERVICE, HEALTH_SERVICE]);
 
@@ -24,13 +24,28 @@ const LOCAL = new Set([
   `/${WORKFLOW_SERVICE}/UpdateNamespace`,
   `/${WORKFLOW_SERVICE}/DescribeNamespace`,
   `/${WORKFLOW_SERVICE}/ListNamespaces`,
+  `/${OPERATOR_SERVICE}/ListClusters`,
   `/${HEALTH_SERVICE}/Check`,
 ]);
 
-/** Changes of a namespace that the fleet map cannot make yet: no cell may make them behind its back. */
-const NOT_YET = new Set([
-  `/${WORKFLOW_SERVICE}/DeprecateNamespace`,
-  `/${OPERATOR_SERVICE}/DeleteNamespace`,
+const NO_NEXUS = 'it has no Nexus endpoints';
+const CELLS_JOIN = 'a cell enters the fleet map by itself when it starts (atoll cell)';
+/**
+ * What is refused and why, method by method (docs/router.md has the table): changes of a namespace that the fleet map
+ * cannot make yet, since no cell may make them behind its back, and calls of no namespace that nothing here answers.
+ */
+const REFUSED: ReadonlyMap<string, string> = new Map([
+  [`/${WORKFLOW_SERVICE}/DeprecateNamespace`, 'namespaces cannot be deprecated yet'],
+  [`/${WORKFLOW_SERVICE}/GetSearchAttributes`, 'search attributes belong to a namespace here'],
+  [`/${OPERATOR_SERVICE}/DeleteNamespace`, 'namespaces cannot be deleted yet'],
+  [`/${OPERATOR_SERVICE}/AddOrUpdateRemoteCluster`, CELLS_JOIN],
+  [`/${OPERATOR_SERVICE}/RemoveRemoteCluster`, CELLS_JOIN],
+  [`/${OPERATOR_SERVICE}/GetNexusEndpoint`, NO_NEXUS],
+  [`/${OPERATOR_SERVICE}/CreateNexusEndpoint`, NO_NEXUS],
+  [`/${OPERATOR_SERVICE}/UpdateNexusEndpoint`, NO_NEXUS],
+  [`/${OPERATOR_SERVICE}/DeleteNexusEndpoint`, NO_NEXUS],
+  [`/${OPERATOR_SERVICE}/ListNexusEndpoints`, NO_NEXUS],
+  [`/${HEALTH_SERVICE}/Watch`, 'ask Check now and then'],
 ]);
 
 /** Path → route, for every RPC of the contract. */
@@ -43,17 +58,19 @@ export function routesOfContract(): ReadonlyMap<string, Route> {
 }
 
 /** The error for a path that is not served: it names what was asked for. */
-export function notServed(path: string): AtollError {
+export function notServed(path: string, why = ''): AtollError {
   const [, service = '', method = ''] = path.split('/');
   const what = SERVED.has(service)
     ? `method ${method} of ${service}`
     : `service ${service || path}`;
-  return new AtollError('unimplemented', `Atoll does not serve ${what}.`);
+  const reason = why === '' ? '' : `: ${why}`;
+  return new AtollError('unimplemented', `Atoll does not serve ${what}${reason}.`);
 }
 
 function routeOf(path: string, name: string, field: number | undefined): Route {
   if (LOCAL.has(path)) return { kind: 'local', name };
-  if (NOT_YET.has(path) || field === undefined) return { kind: 'unimplemented' };
+  const why = REFUSED.get(path);
+  if (why !== undefined || field === undefined) return { kind: 'unimplemented', why: why ?? '' };
   return { kind: 'namespaced', field };
 }
 

@@ -10,7 +10,7 @@ import { namespaceNotFound } from '../wire/failures.ts';
 import type { Duration } from '../wire/plain.ts';
 import type { Request } from '../wire/services.ts';
 import type { RouterParts } from './parts.ts';
-import { placeNamespace } from './placement.ts';
+import { placeNamespace, REGION_KEY } from './placement.ts';
 
 const DEFAULT_PAGE = 100;
 const MAX_PAGE = 1_000;
@@ -46,7 +46,11 @@ export async function registerNamespaceCall(
     registeredAt: parts.clock.now(),
   };
   const register = (map: FleetMap): Change => {
-    const placed = placeNamespace(map, request.activeClusterName ?? '', parts.config.defaultRegion);
+    const placed = placeNamespace(map, {
+      cell: request.activeClusterName ?? '',
+      region: asked.data[REGION_KEY] ?? '',
+      defaultRegion: parts.config.defaultRegion,
+    });
     return placed.kind === 'refused'
       ? placed
       : registerNamespace(map, { ...asked, cell: placed.cell });
@@ -74,11 +78,8 @@ export async function updateNamespaceCall(
   const active = replicationConfig?.activeClusterName ?? '';
   const change = (map: FleetMap): Change => {
     const known = namespaceByName(map, name);
-    if (known !== undefined && active !== '' && known.placement.active !== active) {
-      const message = `Namespace ${name} is active in ${known.placement.active}: Atoll cannot move it yet.`;
-      return { kind: 'refused', code: 'unimplemented', message };
-    }
-    return updateNamespace(map, update);
+    const moves = known !== undefined && wouldMove(map, known, { cell: active, ...update });
+    return moves ? cannotMove(known) : updateNamespace(map, update);
   };
   const deadline = { what: `updating ${name}`, timeoutMs: parts.config.mapUpdateMs };
   const map = await withDeadline(parts.clock, deadline, (signal) =>
@@ -87,6 +88,23 @@ export async function updateNamespaceCall(
   const updated = namespaceByName(map, name);
   if (updated === undefined) throw namespaceNotFound(name);
   return description(updated);
+}
+
+/** Whether the update asks for another cell, or for a region that its cell does not lie in. */
+function wouldMove(
+  map: FleetMap,
+  { placement, data: before }: Namespace,
+  asked: { readonly cell: string; readonly data: Readonly<Record<string, string>> },
+): boolean {
+  if (asked.cell !== '' && asked.cell !== placement.active) return true;
+  const region = asked.data[REGION_KEY];
+  if (region === undefined || region === before[REGION_KEY]) return false;
+  return region !== map.cells[placement.active]?.region;
+}
+
+function cannotMove({ name, placement }: Namespace): Change {
+  const message = `Namespace ${name} is active in ${placement.active}: Atoll cannot move it yet.`;
+  return { kind: 'refused', code: 'unimplemented', message };
 }
 
 /** Says so, rather than leave out a part of what was asked. */
