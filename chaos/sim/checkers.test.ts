@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RangeId, Seq, ShardId } from '../../cell/storage/shard-log.ts';
+import { checkAnswered } from './checkers/answered.ts';
 import { checkDurability } from './checkers/durability.ts';
 import { checkEnds } from './checkers/ends.ts';
 import { checkOnce } from './checkers/once.ts';
@@ -7,11 +8,12 @@ import { checkReads } from './checkers/reads.ts';
 import { checkViews } from './checkers/views.ts';
 import { encodeBlob } from '../../cell/shard/blob.ts';
 import { encodeState } from '../../cell/history/state-codec.ts';
+import { Chronicle } from './chronicle.ts';
 import { NAMESPACE_ID } from './host.ts';
 import type { Evidence } from './evidence.ts';
 import { WatchedDatabase } from './watched-database.ts';
 import { WorldTime } from './world-time.ts';
-import { EVENTS, evidence, RUN, tally, transitions } from './testing/planted.ts';
+import { EVENTS, evidence, rowsOf, RUN, tally, transitions } from './testing/planted.ts';
 
 const who = { workflowId: 'order-1', runId: RUN };
 const { STARTED, SIGNALED, COMPLETED } = EVENTS;
@@ -96,6 +98,28 @@ describe('the checkers', () => {
     expect(checkOnce({ ...evidence(), ledger: [call, call] }, tally()).join()).toContain(
       'moved money twice',
     );
+  });
+
+  it('P4: a row that cannot be read is a breach, and the rows above it are still read', () => {
+    const rows = rowsOf(transitions());
+    const second = rows.get(2);
+    if (!second) throw new Error('the planted run has fewer rows');
+    const bad = new Chronicle([rows.set(2, { ...second, record: new Uint8Array([255]) })], []);
+    expect(bad.breaches).toEqual([
+      expect.stringContaining('seq 2 cannot be read'),
+      expect.stringContaining('has transition 3 after 1'),
+    ]);
+  });
+
+  it.each([
+    ['what is stored', [STARTED, SIGNALED], 0],
+    ['an event of another time', [STARTED, { ...SIGNALED, eventTime: 1 }], 1],
+    ['another event', [STARTED, { ...COMPLETED, eventId: 2 }], 1],
+    ['more than is stored', [STARTED, SIGNALED, COMPLETED, { ...SIGNALED, eventId: 4 }], 1],
+  ])('P4: an answer is taken of a worker who saw %s', (_, shown, breaches) => {
+    const answered = evidence();
+    answered.journal.answered.push({ ...who, shown });
+    expect(checkAnswered(answered, tally())).toHaveLength(breaches);
   });
 
   it('P7: a run stays open, or ends otherwise than its input implies', () => {
@@ -240,6 +264,7 @@ describe('the watched database (P2)', () => {
 function checkAll(given: Evidence, counts: ReturnType<typeof tally>): string[] {
   return [
     ...checkOnce(given, counts),
+    ...checkAnswered(given, counts),
     ...checkDurability(given, counts),
     ...checkReads(given, counts),
     ...checkEnds(given, counts),

@@ -49,7 +49,17 @@ export class Chronicle {
     for (const row of lost) this.#readLost(row);
   }
 
+  /** A row that cannot be read, or does not fit what is below it, is a breach of its own; the rest is read on. */
   #read(row: SeenRow): void {
+    try {
+      this.#readSteps(row);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      this.breaches.push(`P4: shard ${row.shard} seq ${row.seq} cannot be read: ${why}`);
+    }
+  }
+
+  #readSteps(row: SeenRow): void {
     for (const step of decodeRecord(row.record)) {
       const { transition, events } = step;
       this.transitions += 1;

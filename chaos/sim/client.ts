@@ -20,6 +20,7 @@ import { fromPayloads, toPayloads, type Fate } from './order-process.ts';
 const TRIES = 400;
 const READ_TRIES = 3;
 const READ_MS = 3_000;
+const MOST_LOOKS = 3;
 const TASK_TIMEOUT_MS = 3_000;
 
 export type Order = {
@@ -143,8 +144,10 @@ export class Client {
     const { workflowId } = this.#order;
     const outcome = await callUntilAnswered(this.#callers, workflowId, rpc, { tries: TRIES });
     const { begunMs, endedMs } = outcome;
-    if (outcome.kind === 'answered') this.#acked(kind, runId, id);
-    else if (outcome.kind === 'refused' && outcome.error.code === 'not-found') {
+    if (outcome.kind === 'answered') {
+      this.#acked(kind, runId, id);
+      await this.#readOwnWrite(runId);
+    } else if (outcome.kind === 'refused' && outcome.error.code === 'not-found') {
       const span = { begunMs, endedMs };
       this.#callers.journal.nothing.push({ ...span, by: kind, workflowId, runId, isRead: false });
     }
@@ -155,6 +158,12 @@ export class Client {
     const ackedMs = this.#callers.time.monotonicMs();
     this.#callers.trace.note(`client: ${kind} ${requestId} acknowledged by run ${runId}`);
     this.#callers.journal.writes.push({ kind, workflowId, runId, requestId, ackedMs });
+  }
+
+  /** Looks at once, by whichever hosts believe that they own the shard: an owner that was overtaken must not answer. */
+  async #readOwnWrite(runId: string): Promise<void> {
+    const looks = this.#rng.integer(0, MOST_LOOKS);
+    await Promise.all(Array.from({ length: looks }, () => this.#describe(runId)));
   }
 
   /** Reads now and then until the order is over. */

@@ -68,14 +68,14 @@ export class Cluster {
       wallOffsetMs,
       rng: this.#rng.fork(name),
       onShardStopped: this.#onStop,
-      onTakeoverHeld: (shard) => this.#startRival(shard),
+      onHeldUp: (shard) => this.#startRival(shard),
     });
     this.#hosts = [...this.#hosts, host];
     this.#onStart(host);
     return host;
   }
 
-  /** Another host is told to own the shard whose takeover is held up. */
+  /** Another host is told to own the shard whose takeover or append is held up. */
   #startRival(shard: ShardId): void {
     this.#world.time.after(this.#rng.fraction() * RIVAL_WITHIN_MS, () => {
       if (this.#hosts.length < MOST_HOSTS) this.start([shard]);

@@ -26,6 +26,7 @@ export type Weather = {
   readonly requestDoubled: number;
   readonly workerLosesTask: number;
   readonly workerSlow: number;
+  readonly pollersLate: number;
 };
 
 export type CallFate = {
@@ -40,6 +41,7 @@ type Sky = 'clear' | 'slow' | 'failing';
 
 const MOST_LATE_MS = 25_000;
 const MOST_WORKER_DELAY_MS = 4_500;
+const MOST_POLLERS_LATE_MS = 4_000;
 
 export function drawWeather(rng: SeededRng): Weather {
   const chance = (most: number) => (rng.chance(0.3) ? 0 : rng.fraction() * most);
@@ -53,6 +55,7 @@ export function drawWeather(rng: SeededRng): Weather {
     requestDoubled: chance(0.06),
     workerLosesTask: chance(0.04),
     workerSlow: chance(0.2),
+    pollersLate: chance(0.6),
   };
 }
 
@@ -159,6 +162,16 @@ export class Faults implements StoreFaults {
     if (!this.active || !this.#rng.chance(this.#weather.workerSlow)) return 0;
     this.count('worker slow with a task');
     return this.#rng.fraction() * MOST_WORKER_DELAY_MS;
+  }
+
+  /**
+   * How long nobody polls a host that came up: meanwhile it knows of no start, and has to tell from its state whether
+   * an answer to a start of its predecessor still holds (PROTOCOLS 6).
+   */
+  pollersLateMs(): number {
+    if (!this.active || !this.#rng.chance(this.#weather.pollersLate)) return 0;
+    this.count('pollers late at a host');
+    return this.#rng.fraction() * MOST_POLLERS_LATE_MS;
   }
 
   workerLosesTask(): boolean {

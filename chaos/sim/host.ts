@@ -11,6 +11,7 @@ import type { ShardConfig } from '../../cell/shard/config.ts';
 import { ShardHost } from '../../cell/shard/shard-host.ts';
 import type { Stop } from '../../cell/shard/shard-owner.ts';
 import { MemoryStore } from '../../cell/storage/memory/memory-store.ts';
+import type { StoreFaults } from '../../cell/storage/memory/store-faults.ts';
 import type { ShardId } from '../../cell/storage/shard-log.ts';
 import type { Visibility } from '../../cell/visibility/visibility.ts';
 import type { SeededRng } from '../../kernel/testing/seeded-rng.ts';
@@ -19,6 +20,7 @@ import type { Faults } from './faults.ts';
 import { HeldTakeover } from './held-takeover.ts';
 import { HostGate, throughGate } from './host-gate.ts';
 import type { Trace } from './trace.ts';
+import { UnheardAppend } from './unheard-append.ts';
 import type { WatchedDatabase } from './watched-database.ts';
 import type { WorldTime } from './world-time.ts';
 
@@ -63,25 +65,19 @@ export type HostOptions = {
   readonly wallOffsetMs: number;
   readonly rng: SeededRng;
   readonly onShardStopped: (host: Host, shard: ShardId, stop: Stop) => void;
-  /** A takeover of this host is held up: now another may come in between. */
-  readonly onTakeoverHeld: (shard: ShardId) => void;
+  /** A takeover or an append of this host is held up: now another host may come in between. */
+  readonly onHeldUp: (shard: ShardId) => void;
 };
 
 /** Makes a host and lets it take over its shards. */
 export function startHost(world: CellWorld, options: HostOptions): Host {
-  const { time, database, faults, trace } = world;
+  const { time, database, trace } = world;
   const { name, shards, rng } = options;
   const gate = new HostGate(time, options.wallOffsetMs);
   const store = new MemoryStore(database, {
     clock: time,
     rng: rng.fork('store'),
-    faults: new HeldTakeover({
-      faults,
-      time,
-      rng: rng.fork('held takeovers'),
-      deadlineMs: world.config.statementDeadlineMs,
-      onHeld: options.onTakeoverHeld,
-    }),
+    faults: storeFaults(world, options),
     latencyMs: { from: 0.3, to: 3 },
   });
   const logger = trace.log(name);
@@ -119,6 +115,22 @@ export function startHost(world: CellWorld, options: HostOptions): Host {
   const host: Host = { name, gate, store, shards, stopped: new Map(), shardHost, frontend };
   void shardHost.open();
   return host;
+}
+
+/** What befalls the statements of one host. */
+function storeFaults(
+  { faults, time, config }: CellWorld,
+  { rng, onHeldUp }: HostOptions,
+): StoreFaults {
+  const held = new HeldTakeover({
+    faults,
+    time,
+    rng: rng.fork('held takeovers'),
+    deadlineMs: config.statementDeadlineMs,
+    onHeld: onHeldUp,
+  });
+  const unheard = rng.fork('unheard appends');
+  return new UnheardAppend({ inner: held, faults, rng: unheard, onUnheard: onHeldUp });
 }
 
 /** SIGKILL: nothing of it runs any more; its statements under way still land. */

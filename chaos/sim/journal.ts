@@ -2,6 +2,8 @@
  * What clients and workers saw, with virtual times: the only thing beside histories and the store's rows that a checker
  * may judge by. Times of calls are those of the asker: when he asked and when he heard.
  */
+import type { HistoryEvent } from '../../wire/events.ts';
+
 export type WriteKind = 'start' | 'signal' | 'cancel' | 'terminate';
 
 /** An acknowledged write. */
@@ -21,6 +23,13 @@ export type AckedCompletion = {
   readonly eventId: number;
   readonly activityId: string;
   readonly ackedMs: number;
+};
+
+/** A workflow task whose answer was taken, and the history up to its start as the worker had been shown it. */
+export type AnsweredTask = {
+  readonly workflowId: string;
+  readonly runId: string;
+  readonly shown: readonly HistoryEvent[];
 };
 
 type Span = { readonly begunMs: number; readonly endedMs: number };
@@ -58,6 +67,7 @@ export type Delivery = { readonly runId: string; readonly activityId: string };
 export class Journal {
   readonly writes: AckedWrite[] = [];
   readonly completions: AckedCompletion[] = [];
+  readonly answered: AnsweredTask[] = [];
   readonly runs: SeenRun[] = [];
   readonly queries: SeenSignals[] = [];
   readonly nothing: SeenNothing[] = [];

@@ -9,6 +9,7 @@ export const FAULTS = [
   'statement late',
   'statement doubled',
   'store reply lost',
+  'append unheard, then taken over',
   'store slow',
   'store failing',
   'request lost',
@@ -18,6 +19,7 @@ export const FAULTS = [
   'clock jump',
   'worker lost a task',
   'worker slow with a task',
+  'pollers late at a host',
 ] as const;
 export type Fault = (typeof FAULTS)[number];
 
@@ -30,6 +32,7 @@ export const CHECKS = [
   'P4 transitions',
   'P4 activities of one attempt',
   'P4 repeated requests',
+  'P4 histories that workers answered',
   'P7 ended orders',
   'P13 reads of runs',
   'P13 queries',

@@ -53,8 +53,10 @@ export class Workers {
     this.#fateOf = options.fateOf;
   }
 
-  /** Polls this host until it dies. */
-  serve(host: Host): void {
+  /** Polls this host until it dies, from a while after it came up: its workers may be slow to find it. */
+  async serve(host: Host): Promise<void> {
+    const { time, faults } = this.#callers;
+    await sleep(time, faults.pollersLateMs());
     for (let i = 0; i < 2; i += 1) {
       void this.#loop(host, () => this.#pollWorkflow(host, 'orders'));
       void this.#loop(host, () => this.#pollActivity(host));
@@ -123,8 +125,11 @@ export class Workers {
         identity: 'worker-1',
       },
     });
-    if (outcome === 'answered') this.#acked('workflow-task', task, Number(task.startedEventId));
-    else this.#histories.delete(runId); // As a real worker does: the run is not what it thought.
+    if (outcome === 'answered') {
+      this.#acked('workflow-task', task, Number(task.startedEventId));
+      const { workflowId = '' } = task.workflowExecution ?? {};
+      this.#callers.journal.answered.push({ workflowId, runId, shown: events });
+    } else this.#histories.delete(runId); // As a real worker does: the run is not what it thought.
   }
 
   /**

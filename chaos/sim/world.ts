@@ -12,6 +12,7 @@ import { sleep } from '../../kernel/clock.ts';
 import { SeededRng } from '../../kernel/testing/seeded-rng.ts';
 import { fromWireEvent, type WireEvent } from '../../wire/event-codec.ts';
 import { callUntilAnswered, type Callers } from './callers.ts';
+import { checkAnswered } from './checkers/answered.ts';
 import { checkDurability } from './checkers/durability.ts';
 import { checkEnds } from './checkers/ends.ts';
 import { checkOnce } from './checkers/once.ts';
@@ -101,7 +102,7 @@ export class World {
     this.#cluster = new Cluster({
       world: this.#cell,
       rng: rng.fork('cluster'),
-      onStart: (host) => this.#workers.serve(host),
+      onStart: (host) => void this.#workers.serve(host),
       onStop: (host, shard, stop) => this.#stopped(host.name, shard, stop),
     });
     this.#orders = drawOrders(rng.fork('orders'), this.#endMs);
@@ -244,6 +245,7 @@ export class World {
     return [
       ...this.#database.breaches,
       ...checkOnce(evidence, tally),
+      ...checkAnswered(evidence, tally),
       ...checkDurability(evidence, tally),
       ...checkReads(evidence, tally),
       ...this.#journal.breaches,
@@ -292,7 +294,7 @@ export class World {
 function drawConfig(rng: SeededRng): ShardConfig {
   const hasty = rng.chance(0.5);
   return shardConfig({
-    checkpointIntervalMs: rng.integer(100, 1_500),
+    checkpointIntervalMs: rng.chance(0.3) ? rng.integer(1_500, 5_000) : rng.integer(100, 1_500),
     cachedRunLimit: rng.chance(0.5) ? rng.integer(1, 4) : 1_000,
     recentHistoryBytes: rng.chance(0.5) ? 1 : 64 * 1024,
     tailRecordLimit: rng.chance(0.3) ? rng.integer(5, 40) : 2_000,
