@@ -11,6 +11,7 @@ import type { Log } from '../kernel/log.ts';
 import { systemRng } from '../kernel/rng.ts';
 import { fencedExit } from './fenced-exit.ts';
 import { portAccess, type PortOptions } from './access.ts';
+import { advertisedAddress } from './advertise.ts';
 import { missingShards } from './cell-metrics.ts';
 import { startOps, type OpsOptions } from './ops.ts';
 import { startCell, type RunningCell } from './start-cell.ts';
@@ -21,6 +22,8 @@ export type CellProcessOptions = {
   readonly region: string;
   readonly host: string;
   readonly port: number;
+  /** `HOST` or `HOST:PORT` for the fleet map; empty: where it listens. */
+  readonly advertise?: string | undefined;
   readonly shards: number;
   readonly postgresUrl: string;
   /** Folder of the fleet map and the token keys, shared by all routers and cells of the fleet. */
@@ -41,6 +44,7 @@ export async function runCell(
   const clock = systemClock;
   const rng = systemRng;
   const { tls, rights } = await portAccess(options, { clock: systemClock, log });
+  const advertise = advertisedAddress(options);
   const ops = await startOps(options, ports);
   let missing = (): string | undefined => 'it is starting';
   ops.require(() => missing());
@@ -57,6 +61,7 @@ export async function runCell(
       id: options.cellId,
       region: options.region,
       listen: { host: options.host, port: options.port },
+      advertise,
       shards: options.shards,
       storage: { kind: 'postgres', url: options.postgresUrl },
       onShardStopped: fencedExit(log),

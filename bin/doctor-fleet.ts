@@ -1,5 +1,6 @@
 /** What `atoll doctor` looks at of the fleet: the folder of its map, and whether the cells of the map answer. */
 import { access, constants, readdir, readFile } from 'node:fs/promises';
+import type { SecureClientSessionOptions } from 'node:http2';
 import { join } from 'node:path';
 import { decodeFleetMap } from '../fleet/codec.ts';
 import type { Cell, FleetMap } from '../fleet/map.ts';
@@ -29,23 +30,34 @@ export async function checkFleetFolder(folder: string): Promise<Finding> {
   return { what, state: 'fine', says: `revision ${revision}, ${counts}` };
 }
 
-/** Asks every cell of the map whether it serves. */
-export async function checkCells(folder: string): Promise<readonly Finding[]> {
+/** Asks every cell of the map whether it serves, as a router would: over TLS if that is how it calls cells. */
+export async function checkCells(
+  folder: string,
+  tls: SecureClientSessionOptions | undefined,
+): Promise<readonly Finding[]> {
   const map = await readMap(folder);
   if (map === undefined || typeof map === 'string') return [];
-  return Promise.all(Object.entries(map.cells).map(([id, cell]) => checkCell(id, cell)));
+  return Promise.all(Object.entries(map.cells).map(([id, cell]) => checkCell(id, cell, tls)));
 }
 
-async function checkCell(id: string, { address }: Cell): Promise<Finding> {
+async function checkCell(
+  id: string,
+  { address }: Cell,
+  tls: SecureClientSessionOptions | undefined,
+): Promise<Finding> {
   const what = `cell ${id} at ${address}`;
-  const channel = new RpcChannel(address);
+  const channel = new RpcChannel(address, { tls });
+  const how = tls === undefined ? 'in cleartext' : 'over TLS';
   try {
     await channel.call(HEALTH_CHECK_PATH, {}, new Uint8Array(0), { timeoutMs: CALL_MS });
-    return { what, state: 'fine', says: 'it serves' };
+    return { what, state: 'fine', says: `it serves ${how}` };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    const says = `it does not answer in cleartext (${why}): is it running, and is TLS on?`;
-    return { what, state: 'wrong', says };
+    const whatToDo =
+      tls === undefined
+        ? 'is it running, and is TLS on? Then give --cell-tls-ca, as to a router'
+        : 'is it running, is TLS on there, and did that authority sign its certificate for this address?';
+    return { what, state: 'wrong', says: `it does not answer ${how} (${why}): ${whatToDo}` };
   } finally {
     channel.close();
   }

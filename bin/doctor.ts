@@ -8,10 +8,13 @@
  */
 import { systemClock } from '../kernel/clock.ts';
 import { withDeadline } from '../kernel/deadline.ts';
-import { checkCells, checkFleetFolder } from './doctor-fleet.ts';
+import type { PortOptions } from './access.ts';
+import { checkAccess, checkCellsAsRouter } from './doctor-access.ts';
+import { checkFleetFolder } from './doctor-fleet.ts';
 import type { Finding } from './doctor-finding.ts';
 import { checkNode, checkPort, checkPostgresBinaries } from './doctor-machine.ts';
 import { checkDatabase } from './doctor-database.ts';
+import type { CellTlsOptions } from './tls.ts';
 
 export type DoctorOptions = {
   readonly host: string;
@@ -19,7 +22,8 @@ export type DoctorOptions = {
   readonly fleet: string;
   /** Empty: no database is looked at. */
   readonly postgresUrl: string;
-};
+} & PortOptions &
+  CellTlsOptions;
 
 const CHECK_MS = 10_000;
 
@@ -30,7 +34,8 @@ export async function examine(options: DoctorOptions): Promise<readonly Finding[
     ['PostgreSQL from npm', async () => [await checkPostgresBinaries()]],
     ['port', async () => [await checkPort(options.host, options.port)]],
     ['fleet folder', async () => [await checkFleetFolder(options.fleet)]],
-    ['cells', () => checkCells(options.fleet)],
+    ['who may call', async () => [await checkAccess(options)]],
+    ['cells', () => checkCellsAsRouter(options)],
     ['database', () => checkDatabase(options.postgresUrl)],
   ];
   return (await Promise.all(checks.map(([what, check]) => inTime(what, check)))).flat();

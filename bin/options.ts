@@ -71,6 +71,21 @@ const accessOptions = {
   },
 } as const satisfies Options;
 
+/** Of connections to cells. */
+const cellTlsOptions = {
+  cellTlsCa: {
+    kind: 'text',
+    default: '',
+    meaning: 'Cells must show a certificate that this authority signed; without it, cleartext.',
+  },
+  cellTlsCert: {
+    kind: 'text',
+    default: '',
+    meaning: 'The certificate that is shown to cells (PEM file).',
+  },
+  cellTlsKey: { kind: 'text', default: '', meaning: 'The private key of that certificate.' },
+} as const satisfies Options;
+
 const limit = { kind: 'number', min: 1, max: 10_000_000 } as const;
 
 export const devOptions = {
@@ -108,6 +123,12 @@ export const cellOptions = {
     max: 65_535,
     meaning: 'The port of the cell; routers find it in the fleet map. 0 takes a free one.',
   },
+  advertise: {
+    kind: 'text',
+    default: '',
+    meaning:
+      'HOST or HOST:PORT by which routers and other cells reach this one, if not what it listens on.',
+  },
   shards: {
     kind: 'number',
     default: 64,
@@ -137,6 +158,11 @@ export const routerOptions = {
     meaning: 'The port that SDKs and tools call.',
   },
   fleet,
+  region: {
+    kind: 'text',
+    default: '',
+    meaning: 'The region whose cells get new namespaces that name none; empty is any.',
+  },
   namespaceCallsPerSecond: {
     ...limit,
     default: 50_000,
@@ -148,17 +174,7 @@ export const routerOptions = {
     meaning: 'Starts of workflows a second among them.',
   },
   ...tlsOptions,
-  cellTlsCa: {
-    kind: 'text',
-    default: '',
-    meaning: 'Cells must show a certificate that this authority signed; without it, cleartext.',
-  },
-  cellTlsCert: {
-    kind: 'text',
-    default: '',
-    meaning: 'The certificate that this router shows to cells (PEM file).',
-  },
-  cellTlsKey: { kind: 'text', default: '', meaning: 'The private key of that certificate.' },
+  ...cellTlsOptions,
   ...accessOptions,
   ...opsOptions,
   ...logOptions,
@@ -180,4 +196,7 @@ export const doctorOptions = {
     secret: true,
     meaning: 'The database of a cell, to be looked at.',
   },
+  ...tlsOptions,
+  ...cellTlsOptions,
+  ...accessOptions,
 } as const satisfies Options;

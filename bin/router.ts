@@ -12,19 +12,19 @@ import type { RouterConfig } from '../router/config.ts';
 import { startRouter, type RunningRouter } from '../router/router.ts';
 import { portAccess, type PortOptions } from './access.ts';
 import { startOps, type OpsOptions } from './ops.ts';
-import { clientTls, type TlsFiles } from './tls.ts';
+import { cellTlsFiles, clientTls, type CellTlsOptions } from './tls.ts';
 
 export type RouterProcessOptions = {
   readonly host: string;
   readonly port: number;
   /** Folder of the fleet map. */
   readonly fleet: string;
+  /** Whose cells get new namespaces that name no region; empty: any. */
+  readonly region?: string | undefined;
   readonly namespaceCallsPerSecond?: number | undefined;
   readonly namespaceStartsPerSecond?: number | undefined;
-  readonly cellTlsCa?: string | undefined;
-  readonly cellTlsCert?: string | undefined;
-  readonly cellTlsKey?: string | undefined;
-} & OpsOptions &
+} & CellTlsOptions &
+  OpsOptions &
   PortOptions;
 
 /** A cell that restarts is back within a second; one that is away costs nobody a wait. */
@@ -62,7 +62,7 @@ export async function runRouter(
     cellTls,
     rights,
     makeBreaker: opossumBreakers(CELL_BREAKER),
-    config: limitsOf(options),
+    config: configOf(options),
   });
   const hasCell = () => Object.keys(map.map.cells).length > 0;
   ops.require(() => (hasCell() ? undefined : 'the fleet map has no cell'));
@@ -73,14 +73,11 @@ export async function runRouter(
   return router;
 }
 
-function cellTlsFiles(options: RouterProcessOptions): TlsFiles {
-  const { cellTlsCert = '', cellTlsKey = '', cellTlsCa = '' } = options;
-  return { cert: cellTlsCert, key: cellTlsKey, ca: cellTlsCa, flag: '--cell-tls' };
-}
-
-function limitsOf(options: RouterProcessOptions): Partial<RouterConfig> {
+function configOf(options: RouterProcessOptions): Partial<RouterConfig> {
   const { namespaceCallsPerSecond: calls, namespaceStartsPerSecond: starts } = options;
+  const { region = '' } = options;
   return {
+    defaultRegion: region === '' ? undefined : region,
     ...(calls === undefined ? {} : { namespaceCallsPerSecond: calls }),
     ...(starts === undefined ? {} : { namespaceStartsPerSecond: starts }),
   };

@@ -36,6 +36,8 @@ export type CellOptions = {
   readonly region: string;
   /** Port 0 takes a free one. */
   readonly listen: { readonly host: string; readonly port: number };
+  /** The address for the fleet map, made of the port that was bound; what it listens on by default. */
+  readonly advertise?: ((port: number) => string) | undefined;
   readonly shards: number;
   readonly storage: CellStorageOptions;
   readonly shard?: Partial<ShardConfig>;
@@ -60,7 +62,7 @@ export type CellPorts = {
 };
 
 export type RunningCell = {
-  /** `host:port`. */
+  /** `host:port`, as the fleet map has it. */
   readonly address: string;
   readonly host: ShardHost;
   close(): Promise<void>;
@@ -117,7 +119,7 @@ export async function startCell(options: CellOptions, ports: CellPorts): Promise
   };
   try {
     const bound = await server.listen(options.listen);
-    const address = `${bound.host}:${bound.port}`;
+    const address = options.advertise?.(bound.port) ?? `${bound.host}:${bound.port}`;
     await host.open();
     await withDeadline(
       clock,

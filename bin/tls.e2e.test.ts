@@ -11,6 +11,8 @@ import { AtollError } from '../kernel/errors.ts';
 import { Lifecycle } from '../kernel/lifecycle.ts';
 import { silentLog } from '../kernel/log.ts';
 import { runCell } from './cell.ts';
+import type { Finding } from './doctor-finding.ts';
+import { examine } from './doctor.ts';
 import { runRouter } from './router.ts';
 import { Authority, type Signed } from './testing/certificates.ts';
 
@@ -55,7 +57,7 @@ describe('a cell and a router under mTLS, with rights', () => {
     const at = { host: '127.0.0.1', port: 0, fleet, ...tls };
     const url = database.url('under_tls');
     const cell = await runCell(
-      { cellId: 'a', region: 'r', shards: 4, postgresUrl: url, ...at },
+      { cellId: 'a', region: 'r', shards: 4, postgresUrl: url, ...at, advertise: 'localhost' },
       ports,
     );
     cellAddress = cell.address;
@@ -132,6 +134,26 @@ describe('a cell and a router under mTLS, with rights', () => {
     );
   });
 
+  test('atoll doctor asks the cell as a router does, and says what is missing when it is told less', async () => {
+    const router = ours.sign('router');
+    const toCells = { cellTlsCa: ours.ca, cellTlsCert: router.cert, cellTlsKey: router.key };
+    const at = { host: '127.0.0.1', port: 0, fleet: join(folder, 'fleet'), postgresUrl: '' };
+    const told = await examine({ ...at, ...toCells });
+    expect(sayingOf(told, 'cell a at')).toMatch(/^fine it serves over TLS/);
+    expect(sayingOf(await examine(at), 'cell a at')).toMatch(/^wrong .*cleartext.*--cell-tls-ca/);
+    const strangers = { cellTlsCa: others.ca, cellTlsCert: router.cert, cellTlsKey: router.key };
+    expect(sayingOf(await examine({ ...at, ...strangers }), 'cell a at')).toMatch(
+      /^wrong .*over TLS.*authority/,
+    );
+    const noKey = await examine({ ...at, tlsCert: server.cert });
+    expect(sayingOf(noKey, 'who may call')).toMatch(/^wrong --tls-cert and --tls-key go together/);
+    const soon = ours.sign('soon', 3);
+    const mtls = { tlsCert: soon.cert, tlsKey: soon.key, tlsClientCa: ours.ca };
+    expect(sayingOf(await examine({ ...at, ...mtls }), 'who may call')).toMatch(
+      /^wrong TLS, callers show a certificate.*expires soon.*days [23]/,
+    );
+  });
+
   test('certificates that cannot work are refused at the start, with the flag and what to do', async () => {
     const expired = ours.sign('late', -1);
     const rows: [Record<string, unknown>, RegExp][] = [
@@ -153,6 +175,11 @@ describe('a cell and a router under mTLS, with rights', () => {
       expect((error as AtollError).message).toMatch(message);
     }
   });
+
+  function sayingOf(findings: readonly Finding[], what: string): string {
+    const found = findings.find((one) => one.what.startsWith(what));
+    return `${found?.state} ${found?.says}`;
+  }
 
   function start(workflowId: string) {
     const workflowType = { name: 'w' };

@@ -18,6 +18,18 @@ export type TlsFiles = {
   readonly flag: '--tls' | '--cell-tls';
 };
 
+/** The flags of TLS to cells. */
+export type CellTlsOptions = {
+  readonly cellTlsCa?: string | undefined;
+  readonly cellTlsCert?: string | undefined;
+  readonly cellTlsKey?: string | undefined;
+};
+
+export function cellTlsFiles(options: CellTlsOptions): TlsFiles {
+  const { cellTlsCert = '', cellTlsKey = '', cellTlsCa = '' } = options;
+  return { cert: cellTlsCert, key: cellTlsKey, ca: cellTlsCa, flag: '--cell-tls' };
+}
+
 type Ports = { readonly clock: Clock; readonly log: Log };
 
 const DAY_MS = 86_400_000;
