@@ -5,34 +5,12 @@ import { registerNamespace } from '../../fleet/table.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import { silentLog } from '../../kernel/log.ts';
 import { systemRng } from '../../kernel/rng.ts';
-import { RpcChannel } from '../../kernel/rpc/client.ts';
-import {
-  methodOf,
-  WORKFLOW_SERVICE,
-  type Request,
-  type Response,
-  type RpcName,
-} from '../../wire/services.ts';
 import type { CellStorageOptions } from '../cell-storage.ts';
 import { startCell, type CellOptions } from '../start-cell.ts';
 import { throwawayKeyRing } from '../token-keys.ts';
+import { rawCalls, type RawCalls } from './raw-calls.ts';
 
-export type CallOptions = {
-  /** What the client allows; 20 s by default. */
-  readonly timeoutMs?: number;
-  /** Ends the call from the client's side. */
-  readonly signal?: AbortSignal;
-  readonly headers?: Readonly<Record<string, string>>;
-};
-
-export type ThrowawayCell = {
-  call<M extends RpcName>(
-    name: M,
-    request: Request<M>,
-    options?: CallOptions,
-  ): Promise<Response<M>>;
-  /** A call of any path with any bytes; answers with the bytes. */
-  send(path: string, body: Uint8Array, options?: CallOptions): Promise<Uint8Array>;
+export type ThrowawayCell = Omit<RawCalls, 'close'> & {
   /** Registers a further namespace in this cell. */
   register(namespace: string): Promise<void>;
   close(): Promise<void>;
@@ -80,21 +58,13 @@ export async function startThrowawayCell(
     await map.update((known) => registerNamespace(known, namespace), new AbortController().signal);
   };
   await register('default');
-  const channel = new RpcChannel(cell.address);
-  const send = async (path: string, bytes: Uint8Array, options: CallOptions = {}) => {
-    const { timeoutMs = 20_000, signal, headers = {} } = options;
-    return (await channel.call(path, headers, bytes, { timeoutMs, signal })).body;
-  };
+  const { call, send, close } = rawCalls(cell.address);
   return {
     register,
     send,
-    async call(name, request, options) {
-      const method = methodOf(`/${WORKFLOW_SERVICE}/${name}`);
-      const body = await send(method.path, method.request.encode(request), options);
-      return method.response.decode(body) as Response<typeof name>;
-    },
+    call,
     async close() {
-      channel.close();
+      close();
       await cell.close();
       await map.close();
     },

@@ -12,7 +12,8 @@ import type { Command } from '../../../wire/events.ts';
 import { decodeStatusDetails } from '../../../wire/failures.ts';
 import type { Payloads } from '../../../wire/plain.ts';
 import type { Request, Response } from '../../../wire/services.ts';
-import type { CallOptions, ThrowawayCell } from '../../testing/throwaway-fleet.ts';
+import type { CallOptions } from '../../testing/raw-calls.ts';
+import type { ThrowawayCell } from '../../testing/throwaway-fleet.ts';
 
 export type PolledTask = Response<'PollWorkflowTaskQueue'>;
 export type PolledActivity = Response<'PollActivityTaskQueue'>;
