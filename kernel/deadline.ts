@@ -8,6 +8,7 @@
  *  1. The signal aborts at most once: by its deadline (`deadline-exceeded`), or with its parent's reason.
  *  2. After `done` it never aborts, and neither the clock nor the parent holds anything of it.
  */
+import { AbortSource } from './abort.ts';
 import type { Clock } from './clock.ts';
 import { AtollError } from './errors.ts';
 
@@ -30,25 +31,23 @@ export type Deadline = {
 /** Starts a deadline. A time of 0 or less aborts at the clock's next turn, not inside this call. */
 export function startDeadline(clock: Clock, options: DeadlineOptions): Deadline {
   const { what, timeoutMs, parent } = options;
-  const controller = new AbortController();
+  const source = new AbortSource();
   const atMs = clock.monotonicMs() + Math.max(0, timeoutMs);
   if (parent?.aborted) {
-    controller.abort(parent.reason);
-    return { signal: controller.signal, atMs, done: () => {} };
+    source.abort(parent.reason);
+    return { signal: source, atMs, done: () => {} };
   }
   const onParent = () => {
     cancel();
-    controller.abort(parent?.reason);
+    source.abort(parent?.reason);
   };
   const cancel = clock.after(timeoutMs, () => {
     parent?.removeEventListener('abort', onParent);
-    controller.abort(
-      new AtollError('deadline-exceeded', `${what} did not end within ${timeoutMs} ms`),
-    );
+    source.abort(new AtollError('deadline-exceeded', `${what} did not end within ${timeoutMs} ms`));
   });
   parent?.addEventListener('abort', onParent, { once: true });
   return {
-    signal: controller.signal,
+    signal: source,
     atMs,
     done: () => {
       cancel();
@@ -61,18 +60,30 @@ export function startDeadline(clock: Clock, options: DeadlineOptions): Deadline 
  * Runs `call` under a deadline and waits for it no longer than that, even if it ignores its signal.
  * @throws the deadline's `deadline-exceeded`, the parent's reason, or what the call throws
  */
-export async function withDeadline<Result>(
+export function withDeadline<Result>(
   clock: Clock,
   options: DeadlineOptions,
   call: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
-  const deadline = startDeadline(clock, options);
-  try {
-    deadline.signal.throwIfAborted();
-    return await orAbort(call(deadline.signal), deadline.signal);
-  } finally {
-    deadline.done();
-  }
+  const { signal, done } = startDeadline(clock, options);
+  // By hand and not with async functions: every call goes through here, several times.
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason as Error);
+    signal.addEventListener('abort', () => reject(signal.reason as Error));
+    const fail = (error: Error) => {
+      done();
+      reject(error);
+    };
+    try {
+      const succeed = (result: Result) => {
+        done();
+        resolve(result);
+      };
+      call(signal).then(succeed, fail);
+    } catch (error) {
+      fail(error as Error);
+    }
+  });
 }
 
 /** The promise's outcome, or the signal's reason if that comes first. The loser is ignored. */
@@ -81,6 +92,16 @@ export function orAbort<Result>(promise: Promise<Result>, signal: AbortSignal): 
     const onAbort = () => reject(signal.reason as Error);
     if (signal.aborted) onAbort();
     else signal.addEventListener('abort', onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+    const over = () => signal.removeEventListener('abort', onAbort);
+    promise.then(
+      (result) => {
+        over();
+        resolve(result);
+      },
+      (error: Error) => {
+        over();
+        reject(error);
+      },
+    );
   });
 }

@@ -9,6 +9,7 @@
  *  3. It holds at most `maxMessageBytes` of request.
  */
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import { AbortSource } from '../abort.ts';
 import type { CancelAlarm, Clock } from '../clock.ts';
 import { AtollError, toAtollError } from '../errors.ts';
 import {
@@ -64,7 +65,7 @@ export class ServerCall implements RpcCall {
   #chunks: Buffer[] = [];
   #received = 0;
   #done = false;
-  #abort: AbortController | undefined;
+  #abort: AbortSource | undefined;
   #abortReason: AtollError | undefined;
   #cancelDeadline: CancelAlarm | undefined;
 
@@ -101,10 +102,10 @@ export class ServerCall implements RpcCall {
 
   get signal(): AbortSignal {
     if (this.#abort === undefined) {
-      this.#abort = new AbortController();
+      this.#abort = new AbortSource();
       if (this.#abortReason !== undefined) this.#abort.abort(this.#abortReason);
     }
-    return this.#abort.signal;
+    return this.#abort;
   }
 
   /** Tells the handler that the server closes; what it still answers goes out. */
