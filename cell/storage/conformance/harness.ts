@@ -14,6 +14,8 @@ export type Store = {
 export type OpenTransaction = { commit(): Promise<void>; rollback(): Promise<void> };
 
 export type StorageHarness = {
+  /** Each row of an append is a statement of its own: whatever becomes of it, the others are not touched. */
+  readonly appendsApart: boolean;
   /** Another process on the same, freshly provisioned data (shards 0 … 7). */
   connect(): Promise<Store>;
   /** Inserts a log row in a transaction that stays open. */

@@ -2,13 +2,22 @@
 import { afterEach, beforeEach, describe } from 'vitest';
 import { appendConformance } from './append-conformance.ts';
 import { checkpointConformance } from './checkpoint-conformance.ts';
-import type { MakeHarness, StorageHarness } from './harness.ts';
+import type { Isolation, MakeHarness, StorageHarness } from './harness.ts';
 import { ownershipConformance } from './ownership-conformance.ts';
 import { viewsConformance } from './views-conformance.ts';
 
-/** Declares the suite, once per isolation level; each test gets a fresh database of `makeHarness`. */
-export function storageConformance(name: string, makeHarness: MakeHarness): void {
-  for (const isolation of ['read committed', 'repeatable read'] as const) {
+const BOTH = ['read committed', 'repeatable read'] as const;
+
+/**
+ * Declares the suite, once per isolation level; each test gets a fresh database of `makeHarness`. `name` says which
+ * store it is: it opens the title of every test.
+ */
+export function storageConformance(
+  name: string,
+  makeHarness: MakeHarness,
+  isolations: readonly Isolation[] = BOTH,
+): void {
+  for (const isolation of isolations) {
     describe(`${name} at ${isolation}`, () => {
       let current: StorageHarness | undefined;
       const harness = () => {

@@ -10,6 +10,7 @@ const makeHarness: MakeHarness = async (isolation) => {
   const clock = new VirtualClock();
   const database = new MemoryDatabase({ clock, shardCount: 8, isolation });
   return {
+    appendsApart: false,
     async connect() {
       const store = new MemoryStore(database, { clock, rng: new SeededRng(1) });
       return {

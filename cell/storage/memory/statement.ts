@@ -5,9 +5,9 @@
  *  1. The caller hears once: an answer, an error, or its own deadline. Any error leaves open what landed.
  *  2. A statement lands only on the primary that it was sent to.
  */
-import { setMaxListeners } from 'node:events';
 import type { Clock } from '../../../kernel/clock.ts';
 import { AtollError } from '../../../kernel/errors.ts';
+import { allowManyListeners } from '../many-listeners.ts';
 import type { MemoryDatabase } from './memory-database.ts';
 import type { StatementFate } from './store-faults.ts';
 
@@ -42,7 +42,7 @@ export function send<Result>(sending: Sending<Result>): Promise<Result> {
     const late = () => hear(() => reject(lateError()));
     if (signal.aborted) return late();
     // One deadline, like one connection, may cover any number of statements.
-    setMaxListeners(0, signal, connection, stop.signal);
+    allowManyListeners(signal, connection, stop.signal);
     signal.addEventListener('abort', late, { once: true, signal: stop.signal });
     connection.addEventListener('abort', broken, { once: true, signal: stop.signal });
     const fail = (error: unknown) => hear(() => reject(error));

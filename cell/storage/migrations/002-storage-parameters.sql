@@ -1,5 +1,6 @@
 -- How PostgreSQL lays the rows out. Only speed depends on it: room for updates in place, rows of up to 8 KB kept whole
 -- and uncompressed, and vacuum soon after the churn of a checkpoint rather than after a fifth of the table.
+-- only: PostgreSQL
 
 ALTER TABLE shard SET (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 1000);
 

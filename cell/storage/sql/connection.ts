@@ -1,6 +1,6 @@
 /**
- * One connection to PostgreSQL: statements one after the other, each with a deadline. The only file that knows the
- * driver.
+ * One connection to the database: statements one after the other, each with a deadline. The only file that works with
+ * a driver's client; the options' `Server` says which.
  *
  * Place: under the writer session, the reader pool and the checkpoint.
  *
@@ -10,12 +10,13 @@
  *  2. A lost connection never works again, and says so once. Its errors never reach the process.
  *  3. At most `MAX_WAITING` statements wait (P11).
  */
-import { setMaxListeners } from 'node:events';
 import pg from 'pg';
 import type { CancelAlarm, Clock } from '../../../kernel/clock.ts';
 import { AtollError } from '../../../kernel/errors.ts';
+import { allowManyListeners } from '../many-listeners.ts';
 import { connectError, statementError, type Endpoint } from './connection-errors.ts';
 import type { SqlValue } from './database.ts';
+import type { Node, Server } from './server.ts';
 
 const GRACE_MS = 1_000;
 const CONNECT_MS = 5_000;
@@ -29,6 +30,7 @@ export type Statement = {
 };
 
 export type ConnectionOptions = {
+  readonly server: Server;
   readonly url: string;
   readonly clock: Clock;
   /** Shown in pg_stat_activity. */
@@ -42,7 +44,7 @@ export type ConnectionOptions = {
 
 /** What the server said of itself when the connection was made. */
 export type ServerFacts = {
-  /** Differs between any two servers, and between two lives of one. */
+  /** Differs between any two servers, and between two lives of one; the same for all nodes of one database. */
   readonly identity: string;
   readonly standby: boolean;
   readonly version: number;
@@ -70,7 +72,7 @@ export class SqlConnection {
   private constructor(client: pg.Client, options: ConnectionOptions, facts: ServerFacts) {
     this.#client = client;
     this.#options = options;
-    this.#endpoint = endpointOf(client);
+    this.#endpoint = endpointOf(client, options.server);
     this.facts = facts;
     client.on('error', () => this.#lose());
     client.on('end', () => this.#lose());
@@ -78,25 +80,40 @@ export class SqlConnection {
 
   /** Connects and sets the session up. Rejects with a typed error that says what to do. */
   static async open(options: ConnectionOptions): Promise<SqlConnection> {
-    const client = new pg.Client({
-      connectionString: options.url,
+    let failure: unknown;
+    for (const node of options.server.nodes()) {
+      try {
+        return await SqlConnection.#join(options, node);
+      } catch (error) {
+        failure ??= error;
+      }
+    }
+    throw failure;
+  }
+
+  static async #join(options: ConnectionOptions, node: Node | undefined): Promise<SqlConnection> {
+    const { server } = options;
+    const client = server.newClient({
+      connectionString: urlOf(options.url, node),
       application_name: `atoll ${options.purpose}`,
       connectionTimeoutMillis: CONNECT_MS,
       keepAlive: true,
       types: { getTypeParser },
     });
+    // The driver reports the loss of a connection also before and after it is ours.
     const ignore = () => {};
     client.on('error', ignore);
-    const endpoint = endpointOf(client);
+    const endpoint = endpointOf(client, server);
     try {
       await client.connect();
       const facts = await setUp(client, options);
-      const connection = new SqlConnection(client, options, facts);
-      client.off('error', ignore);
-      return connection;
+      await server.joined(client, node);
+      const identity = server.oneServerASession ? facts.identity : server.product;
+      return new SqlConnection(client, options, { ...facts, identity });
     } catch (error) {
+      server.failed(node);
       void client.end().catch(ignore);
-      throw connectError(error, endpoint);
+      throw error instanceof AtollError ? error : connectError(error, endpoint);
     }
   }
 
@@ -155,8 +172,7 @@ export class SqlConnection {
         if (index >= 0) this.#waiting.splice(index, 1);
         job.reject(deadlineError(this.#endpoint));
       };
-      // One deadline may cover any number of statements.
-      setMaxListeners(0, signal);
+      allowManyListeners(signal);
       signal.addEventListener('abort', giveUp, { once: true });
       this.#waiting.push(job);
       this.#next();
@@ -207,21 +223,30 @@ export class SqlConnection {
     for (const job of this.#waiting.splice(0)) job.reject(error);
     for (const listener of this.#onLost) listener();
     this.#onLost.clear();
-    // The driver still reports the loss of a connection that we have just given up.
-    this.#client.on('error', () => {});
   }
 
   #lostError(): AtollError {
-    const { host, port } = this.#endpoint;
+    const { product, host, port } = this.#endpoint;
     return new AtollError(
       'unavailable',
-      `the connection to PostgreSQL at ${host}:${port} is lost; a new one is made with the next call`,
+      `the connection to ${product} at ${host}:${port} is lost; a new one is made with the next call`,
     );
   }
 }
 
-function endpointOf(client: pg.Client): Endpoint {
+/** The URL, led to this node; drivers know the schemes of PostgreSQL alone. */
+function urlOf(url: string, node: Node | undefined): string {
+  if (node === undefined && /^postgres/i.test(url)) return url;
+  const led = new URL(url.replace(/^[a-z]+:/i, 'postgres:'));
+  if (!node) return led.href;
+  led.hostname = node.host;
+  led.port = String(node.port);
+  return led.href;
+}
+
+function endpointOf(client: pg.Client, { product }: Server): Endpoint {
   return {
+    product,
     host: client.host,
     port: client.port,
     user: client.user ?? '',
@@ -232,7 +257,7 @@ function endpointOf(client: pg.Client): Endpoint {
 function deadlineError(endpoint: Endpoint): AtollError {
   return new AtollError(
     'deadline-exceeded',
-    `PostgreSQL at ${endpoint.host}:${endpoint.port} did not answer in time`,
+    `${endpoint.product} at ${endpoint.host}:${endpoint.port} did not answer in time`,
   );
 }
 

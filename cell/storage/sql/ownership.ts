@@ -34,7 +34,8 @@ const PRUNE = `
   DELETE FROM shard_log l USING shard s
   WHERE s.shard_id = $1 AND l.shard_id = s.shard_id AND l.seq <= s.deleted_seq
     AND (NOT l.takeover OR (l.stored_at < now() - interval '30 days' AND l.seq < (
-      SELECT seq FROM shard_log WHERE shard_id = $1 AND takeover ORDER BY seq DESC OFFSET 63 LIMIT 1)))`;
+      SELECT min(seq) FROM (
+        SELECT seq FROM shard_log WHERE shard_id = $1 AND takeover ORDER BY seq DESC LIMIT 64) AS last)))`;
 
 const POSITION = `
   SELECT range_id, checkpoint_seq,

@@ -1,10 +1,11 @@
 /**
- * A cell's storage on PostgreSQL: log, views, and a door to the database for others.
+ * A cell's storage on PostgreSQL: log, views, and a door to the database for others. YugabyteDB's is made of the same
+ * parts (`yugabyte/yugabyte-store.ts`).
  *
  * Place: `bin/` opens one per cell, migrates and provisions it, and hands `log` and `views` to the shards.
  *
- * Connections: two writers, a read barrier and up to four spare ones (`writer-session.ts`), a pool of up to four for
- * reads and takeovers, one for checkpoints. They are made again when they are next needed; a lost database is an
+ * Connections: two writers, a read barrier and a few spare ones (`writer-session.ts`), a pool of up to four for
+ * reads and takeovers, and those of checkpoints. They are made again when they are next needed; a lost database is an
  * error of each call, never of the process.
  */
 import type { Clock } from '../../../kernel/clock.ts';
@@ -12,7 +13,6 @@ import { AtollError } from '../../../kernel/errors.ts';
 import type { Log } from '../../../kernel/log.ts';
 import type { Checkpoint, SessionId, ShardId, ShardLog } from '../shard-log.ts';
 import type { ShardViews } from '../views.ts';
-import { appendRows } from './append.ts';
 import { checkpointStatement, type MovedRow } from './checkpoint.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import type { ConnectionOptions } from './connection.ts';
@@ -28,6 +28,7 @@ import {
   type Runner,
 } from './ownership.ts';
 import { provision } from './provision.ts';
+import { postgres, type ServerKind } from './server-kind.ts';
 import { SqlViews } from './sql-views.ts';
 import { WriterSessions } from './writer-session.ts';
 
@@ -63,8 +64,14 @@ export type SqlStore = {
  * Connects (creating the database if it is missing and the user may) and checks the server. Rejects with an
  * AtollError that says what to do: unreachable, wrong password, no such database, too old, a standby.
  */
-export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> {
+export function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> {
+  return openStore(options, postgres);
+}
+
+/** The store on a server of this kind. */
+export async function openStore(options: SqlStoreOptions, kind: ServerKind): Promise<SqlStore> {
   const base = {
+    server: kind.server,
     url: options.url,
     clock: options.clock,
     isolation: options.isolation ?? ('read committed' as const),
@@ -74,16 +81,25 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
   await checkServer({ ...base, purpose: 'start' }, options.log);
   const statementMs = options.writeStatementMs ?? 3_000;
   const sessions = new WriterSessions(
-    { ...base, purpose: 'append', statementMs, lockMs: Math.ceil(statementMs / 3) },
+    {
+      ...base,
+      purpose: 'append',
+      statementMs,
+      lockMs: Math.ceil(statementMs / 3),
+      spares: kind.spareWriters,
+    },
     options.log,
   );
   const pool = new ConnectionPool({ ...base, purpose: 'read' }, READERS);
-  const checkpoints = new ConnectionPool({ ...base, purpose: 'checkpoint' }, 1);
+  const checkpoints = new ConnectionPool(
+    { ...base, purpose: 'checkpoint' },
+    kind.checkpointConnections,
+  );
   return {
-    log: new SqlShardLog({ sessions, pool, checkpoints, log: options.log }),
+    log: new SqlShardLog({ kind, sessions, pool, checkpoints, log: options.log }),
     views: new SqlViews(pool),
     database: pool,
-    migrate: (signal) => migrate(pool, { log: options.log, signal }),
+    migrate: (signal) => migrate(pool, { product: kind.server.product, log: options.log, signal }),
     provision: (shardCount, signal) => provision(pool, shardCount, signal),
     close() {
       sessions.close();
@@ -97,11 +113,15 @@ async function checkServer(options: ConnectionOptions, log: Log): Promise<void> 
   const connection = await openDatabase(options);
   const { facts, endpoint } = connection;
   connection.close();
-  const at = `PostgreSQL at ${endpoint.host}:${endpoint.port}`;
+  const { product } = endpoint;
+  const at = `${product} at ${endpoint.host}:${endpoint.port}`;
   if (facts.version < OLDEST_SERVER) {
+    const version = Math.floor(facts.version / 10_000);
     throw new AtollError(
       'failed-precondition',
-      `${at} has version ${Math.floor(facts.version / 10_000)}: Atoll needs 15 or newer`,
+      product === 'PostgreSQL'
+        ? `${at} has version ${version}: Atoll needs 15 or newer`
+        : `${at} is built on PostgreSQL ${version}: Atoll needs a release that is built on 15 or newer`,
     );
   }
   if (facts.encoding !== 'UTF8') {
@@ -110,7 +130,8 @@ async function checkServer(options: ConnectionOptions, log: Log): Promise<void> 
       `database "${endpoint.database}" has the encoding ${facts.encoding}: create one with UTF8`,
     );
   }
-  if (!facts.fsync) {
+  // What a node of YugabyteDB has on its disk is its own log, not that of PostgreSQL.
+  if (!facts.fsync && product === 'PostgreSQL') {
     log.warn(
       {},
       `${at} runs with fsync off: a crash of its machine can lose what was acknowledged`,
@@ -119,6 +140,7 @@ async function checkServer(options: ConnectionOptions, log: Log): Promise<void> 
 }
 
 type SqlShardLogParts = {
+  readonly kind: ServerKind;
   readonly sessions: WriterSessions;
   readonly pool: ConnectionPool;
   readonly checkpoints: ConnectionPool;
@@ -135,7 +157,7 @@ class SqlShardLog implements ShardLog {
   async append(
     ...[rows, session, signal]: Parameters<ShardLog['append']>
   ): ReturnType<ShardLog['append']> {
-    const { sessions } = this.#parts;
+    const { kind, sessions } = this.#parts;
     const parity = (rows[0]?.shard ?? 0) % 2;
     const stale = rows.map(() => ({ kind: 'stale-session' as const }));
     if (!sessions.named(session)) return stale;
@@ -146,7 +168,7 @@ class SqlShardLog implements ShardLog {
         return Promise.reject(new AtollError('unavailable', 'the session with the database ended'));
       },
     };
-    return appendRows(runner, rows, signal);
+    return kind.append(runner, rows, signal);
   }
 
   async verify(
@@ -176,6 +198,18 @@ class SqlShardLog implements ShardLog {
 
   async checkpoint(batch: readonly Checkpoint[], signal: AbortSignal): Promise<readonly ShardId[]> {
     if (batch.length === 0) return [];
+    if (this.#parts.kind.shardsACheckpoint === 'all') return this.#move(batch, signal);
+    const settled = await Promise.allSettled(batch.map((each) => this.#move([each], signal)));
+    const failures = settled.flatMap((each): readonly unknown[] =>
+      each.status === 'rejected' ? [each.reason] : [],
+    );
+    if (failures.length === batch.length) throw failures[0];
+    // Its owner reads a shard back that is not among those that moved.
+    for (const err of failures) this.#parts.log.debug({ err }, 'a checkpoint is unknown');
+    return settled.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
+  }
+
+  async #move(batch: readonly Checkpoint[], signal: AbortSignal): Promise<readonly ShardId[]> {
     const moved = await this.#parts.checkpoints.run<MovedRow>(checkpointStatement(batch), signal);
     return moved.map(({ shard_id }) => shard_id);
   }

@@ -6,7 +6,8 @@
  * only its shard (PROTOCOLS 1). Read barriers have a connection of their own and never wait for an append.
  *
  * Invariants
- *  1. All connections of a session lead to one life of one primary. Once one of them is lost, all are given up.
+ *  1. All connections of a session lead to one life of one primary, or to nodes of one database that loses nothing.
+ *     Once one of them is lost, all are given up.
  *  2. The session id grows with each session; an append never goes to another session than the one it names.
  *  3. One attempt at a time makes a session; callers wait for it no longer than their signal allows.
  */
@@ -16,7 +17,6 @@ import type { SessionId } from '../shard-log.ts';
 import { SqlConnection, type ConnectionOptions, type Statement } from './connection.ts';
 import { withSignal } from './with-signal.ts';
 
-const MAX_SPARES = 4;
 const MAX_WAITING = 1_024;
 
 export type WriterSession = {
@@ -35,15 +35,20 @@ type Waiter = {
   readonly reject: (error: AtollError) => void;
 };
 
+export type WriterOptions = ConnectionOptions & {
+  /** Connections at most that a session has besides its two writers and the barrier. */
+  readonly spares: number;
+};
+
 export class WriterSessions {
-  readonly #options: ConnectionOptions;
+  readonly #options: WriterOptions;
   readonly #log: Log;
   #current: WriterSession | undefined;
   #opening: Promise<WriterSession> | undefined;
   #lastId = 0;
   #closed = false;
 
-  constructor(options: ConnectionOptions, log: Log) {
+  constructor(options: WriterOptions, log: Log) {
     this.#options = options;
     this.#log = log;
   }
@@ -77,7 +82,7 @@ export class WriterSessions {
       const writer = session.writers[parity === 0 ? 0 : 1];
       const free = [writer, ...session.spares].find(({ load }) => load === 0);
       if (free) start(free);
-      else if (session.spares.length + session.opening < MAX_SPARES) {
+      else if (session.spares.length + session.opening < this.#options.spares) {
         this.#addSpare(session).then(start, reject);
       } else if (session.waiting.length < MAX_WAITING) session.waiting.push({ start, reject });
       else reject(new AtollError('resource-exhausted', `${MAX_WAITING} appends already wait`));
@@ -145,10 +150,10 @@ export class WriterSessions {
     const connection = await SqlConnection.open(this.#options);
     if (!connection.facts.standby) return connection;
     connection.close();
-    const { host, port } = connection.endpoint;
+    const { product, host, port } = connection.endpoint;
     throw new AtollError(
       'unavailable',
-      `PostgreSQL at ${host}:${port} is a standby: the database URL must lead to the primary`,
+      `${product} at ${host}:${port} is a standby: the database URL must lead to the primary`,
     );
   }
 

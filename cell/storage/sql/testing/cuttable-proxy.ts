@@ -6,11 +6,13 @@ export type CuttableProxy = {
   readonly url: string;
   /** Cuts all connections, towards the client and towards the server. */
   cut(): void;
+  /** Leads new connections to the server of this URL. */
+  leadTo(url: string): void;
   close(): Promise<void>;
 };
 
 export async function cuttableProxy(url: string): Promise<CuttableProxy> {
-  const target = new URL(url);
+  let target = new URL(url);
   const sockets = new Set<Socket>();
   const cut = () => {
     for (const socket of sockets) socket.destroy();
@@ -36,6 +38,9 @@ export async function cuttableProxy(url: string): Promise<CuttableProxy> {
   return {
     url: through.href,
     cut,
+    leadTo(other) {
+      target = new URL(other);
+    },
     close: () =>
       new Promise((resolve) => {
         cut();

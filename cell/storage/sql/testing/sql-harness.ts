@@ -5,7 +5,7 @@ import { silentLog } from '../../../../kernel/log.ts';
 import type { Isolation, StorageHarness } from '../../conformance/harness.ts';
 import { never, range, seq } from '../../conformance/samples.ts';
 import type { LogRow, ShardId } from '../../shard-log.ts';
-import { openSqlStore, type SqlStore } from '../sql-store.ts';
+import { openSqlStore, type SqlStore, type SqlStoreOptions } from '../sql-store.ts';
 import { cuttableProxy, type CuttableProxy } from './cuttable-proxy.ts';
 import { openRaw, runSql, type RawConnection } from './raw-connection.ts';
 
@@ -52,11 +52,25 @@ async function readRows(url: string, shard: ShardId): Promise<readonly LogRow[]>
   }));
 }
 
-export function sqlHarness(url: string, isolation: Isolation): StorageHarness {
+/** Another adapter than that for PostgreSQL. */
+export type OtherAdapter = {
+  /** Opens a store through a proxy in front of the server; may prepare the server, by its own URL, to lead there. */
+  open(options: SqlStoreOptions, serverUrl: string): Promise<SqlStore>;
+  readonly appendsApart: boolean;
+};
+
+const postgres: OtherAdapter = { open: openSqlStore, appendsApart: false };
+
+export function sqlHarness(
+  url: string,
+  isolation: Isolation,
+  adapter: OtherAdapter = postgres,
+): StorageHarness {
   const stores: SqlStore[] = [];
   const proxies: CuttableProxy[] = [];
   const open: RawConnection[] = [];
   return {
+    appendsApart: adapter.appendsApart,
     async connect() {
       const proxy = await cuttableProxy(url);
       proxies.push(proxy);
@@ -68,7 +82,7 @@ export function sqlHarness(url: string, isolation: Isolation): StorageHarness {
         // A loaded machine must not turn a wait for a lock into a timeout.
         writeStatementMs: 45_000,
       };
-      const store = await openSqlStore(options);
+      const store = await adapter.open(options, url);
       stores.push(store);
       return {
         log: store.log,

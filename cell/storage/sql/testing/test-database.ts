@@ -1,5 +1,5 @@
 /**
- * PostgreSQL for tests: one embedded server per test file, and a fresh, migrated and provisioned database per test.
+ * PostgreSQL for tests: one server per test file, embedded unless it says otherwise, and a fresh, migrated and provisioned database per test.
  *
  * Place: `*.sql.test.ts` of any part. Call `useTestServer()` once, at the top of the file.
  */
@@ -10,9 +10,10 @@ import { afterAll, beforeAll } from 'vitest';
 import { systemClock } from '../../../../kernel/clock.ts';
 import { silentLog } from '../../../../kernel/log.ts';
 import { systemRng } from '../../../../kernel/rng.ts';
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '../embedded.ts';
+import { startEmbeddedPostgres } from '../embedded.ts';
 import { openSqlStore } from '../sql-store.ts';
 import { runSql } from './raw-connection.ts';
+import { makeCluster, startServed } from './served-postgres.ts';
 
 const SHARDS = 8;
 const TEMPLATE = 'atoll_template';
@@ -34,9 +35,27 @@ export type TestServer = {
   url(databaseName: string): string;
 };
 
+type RunningServer = { url(databaseName: string): string; stop(): Promise<void> };
+
+function embedded(dataDir: string): Promise<RunningServer> {
+  return startEmbeddedPostgres({
+    dataDir,
+    log: silentLog,
+    clock: systemClock,
+    rng: systemRng,
+  });
+}
+
+/** A server that the engine did not start, as a user's is. */
+export async function served(folder: string): Promise<RunningServer> {
+  return startServed(await makeCluster(folder, 'served'), { fsync: 'off' });
+}
+
 /** Starts a server before the tests of this file and stops it after them. */
-export function useTestServer(): TestServer {
-  let server: EmbeddedPostgres | undefined;
+export function useTestServer(
+  start: (folder: string) => Promise<RunningServer> = embedded,
+): TestServer {
+  let server: RunningServer | undefined;
   let folder = '';
   let made = 0;
   const running = () => {
@@ -45,12 +64,7 @@ export function useTestServer(): TestServer {
   };
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'atoll-test-'));
-    server = await startEmbeddedPostgres({
-      dataDir: folder,
-      log: silentLog,
-      clock: systemClock,
-      rng: systemRng,
-    });
+    server = await start(folder);
     const store = await openSqlStore({
       url: server.url(TEMPLATE),
       clock: systemClock,
