@@ -3,10 +3,14 @@
  * cut short or edited by hand into nonsense is refused with the reason, never half-used (D17).
  */
 import { FLEET_MAP_FORMAT, type FleetMap } from './map.ts';
+import { NEXT_PHASES } from './move.ts';
 
 export type Decoded =
   | { readonly kind: 'map'; readonly map: FleetMap }
   | { readonly kind: 'corrupt'; readonly why: string };
+
+/** What format 1 lacks may be absent in format 2, too: nothing needs to be made up. */
+const READABLE_FORMATS: readonly unknown[] = [1, FLEET_MAP_FORMAT];
 
 /** Indented, since people read it; ends with a newline, so that a cut-off file never parses by luck. */
 export function encodeFleetMap(map: FleetMap): string {
@@ -21,13 +25,14 @@ export function decodeFleetMap(text: string): Decoded {
     return corrupt(error instanceof Error ? error.message : String(error));
   }
   const why = wrongMap(value);
-  return why === undefined ? { kind: 'map', map: value as FleetMap } : corrupt(why);
+  if (why !== undefined) return corrupt(why);
+  return { kind: 'map', map: { ...(value as FleetMap), format: FLEET_MAP_FORMAT } };
 }
 
 function wrongMap(value: unknown): string | undefined {
   if (!isRecord(value)) return 'it is not a JSON object';
-  if (value['format'] !== FLEET_MAP_FORMAT) {
-    return `its format is ${String(value['format'])} and this release reads ${FLEET_MAP_FORMAT}`;
+  if (!READABLE_FORMATS.includes(value['format'])) {
+    return `its format is ${String(value['format'])} and this release reads ${READABLE_FORMATS.join(' and ')}`;
   }
   if (!isCount(value['revision'])) return 'revision is not a whole number';
   const { cells, namespaces } = value;
@@ -62,7 +67,22 @@ function wrongNamespace(id: string, value: unknown, cells: object): string | und
   if (!isRecord(value['data']) || !isRecord(value['customSearchAttributes'])) {
     return 'data or customSearchAttributes are missing';
   }
-  return wrongPlacement(value['placement'], cells);
+  return wrongPlacement(value['placement'], cells) ?? wrongMoves(value['moves'] ?? []);
+}
+
+/** As much as the changes of a move rest on; `replication` is what people write, and read with its defaults. */
+function wrongMoves(moves: unknown): string | undefined {
+  if (!Array.isArray(moves)) return 'moves is not a list';
+  for (const move of moves as unknown[]) {
+    if (!isRecord(move) || !isText(move['id'])) return 'a move has no id';
+    const { id, phase, from, to, fromEpoch, driver } = move;
+    if (!isText(phase) || !Object.hasOwn(NEXT_PHASES, phase)) return `move ${id}: unknown phase`;
+    if (!isText(from) || !isText(to)) return `move ${id}: from or to is missing`;
+    if (!isCount(fromEpoch)) return `move ${id}: fromEpoch is not a whole number`;
+    if (driver !== undefined && !(isRecord(driver) && isCount(driver['beat'])))
+      return `move ${id}: its driver has no beat`;
+  }
+  return undefined;
 }
 
 function wrongPlacement(value: unknown, cells: object): string | undefined {

@@ -19,4 +19,13 @@ export const FLEET_LIMITS = {
   maxNamespaces: 10_000,
   maxCells: 1_000,
   maxShards: 65_536,
+  /** Of one namespace, kept in the map: enough to see what happened last; reports and logs hold the rest. */
+  maxMovesKept: 5,
+  /** Cells that keep a copy: each costs the active one a lane. */
+  maxReplicas: 5,
+  /** Why a move ended, as kept in the map. */
+  maxReasonLength: 300,
+  /** Calls are held for as long: shorter than usual deadlines of clients, 10 s. */
+  maxPauseMs: 9_000,
+  minPauseMs: 100,
 } as const;

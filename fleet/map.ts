@@ -8,10 +8,15 @@
  *  1. `revision` grows by one with each change; an epoch never falls (D8).
  *  2. A name belongs to at most one namespace that is not deleted; an id is never given twice.
  *  3. Every placement names cells of this map, and `active` is one of its `replicas`.
+ *  4. A namespace has at most one move that runs, and one that waits to be confirmed (move.ts).
  */
+import type { Move } from './move.ts';
 
-/** The format that this release writes. It reads this one only; an unknown one is refused, never guessed (D17). */
-export const FLEET_MAP_FORMAT = 1;
+/**
+ * The format that this release writes: 2 has replication and moves, which format 1 lacks and which may be absent. It
+ * reads both; an unknown one is refused, never guessed (D17).
+ */
+export const FLEET_MAP_FORMAT = 2;
 
 /** One complete engine in one region. */
 export type Cell = {
@@ -22,7 +27,10 @@ export type Cell = {
   readonly shards: number;
 };
 
-/** Where a namespace stands in a move. Planned moves (PROTOCOLS 8) go through `handover`; the flip is one change. */
+/**
+ * Where a namespace stands in a move. Planned moves (PROTOCOLS 8) go through `handover`; the flip is one change. A move
+ * has at most one handover, so its id names the very record that flip and rollback compare.
+ */
 export type PlacementState =
   | { readonly kind: 'active' }
   | { readonly kind: 'handover'; readonly moveId: string; readonly to: string };
@@ -35,6 +43,18 @@ export type Placement = {
   /** From 1; grows with every change of `active`, never falls. */
   readonly epoch: number;
   readonly state: PlacementState;
+};
+
+/** What a namespace asks of its replication (D10). */
+export type Replication = {
+  /** `available`: fails over although the old side may still write. `fenced` waits for a lease in a global etcd. */
+  readonly mode: 'available';
+  /** The largest lag that is fine, ms; absent: any. */
+  readonly maxLagMs?: number | undefined;
+  /** Who decides a failover: a person, or the fleet itself while the estimated loss is at most `maxLossMs`. */
+  readonly policy: 'manual' | 'auto';
+  /** Of policy `auto`: the largest estimated loss, ms of writes. */
+  readonly maxLossMs?: number | undefined;
 };
 
 export type NamespaceLife = 'registered' | 'deprecated' | 'deleted';
@@ -54,7 +74,13 @@ export type Namespace = {
   /** Name → type number (`IndexedValueType`). */
   readonly customSearchAttributes: Readonly<Record<string, number>>;
   readonly placement: Placement;
+  /** Absent: `DEFAULT_REPLICATION`. */
+  readonly replication?: Replication | undefined;
+  /** The newest moves, oldest first (`maxMovesKept`). Absent: none yet. */
+  readonly moves?: readonly Move[] | undefined;
 };
+
+export const DEFAULT_REPLICATION: Replication = { mode: 'available', policy: 'manual' };
 
 export type FleetMap = {
   readonly format: typeof FLEET_MAP_FORMAT;

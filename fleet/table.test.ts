@@ -179,7 +179,7 @@ describe('a text that is not a fleet map', () => {
   const good = encodeFleetMap(twoCells('a'));
   const rows: readonly [string, string, RegExp][] = [
     ['is cut short', good.slice(0, -2), /JSON/],
-    ['is of a later format', good.replace('"format": 1', '"format": 2'), /format is 2/],
+    ['is of a later format', good.replace('"format": 2', '"format": 3'), /format is 3/],
     ['has an epoch of 0', good.replace('"epoch": 1', '"epoch": 0'), /epoch/],
     [
       'is active in a cell that is not there',

@@ -10,7 +10,7 @@
  */
 import type { ErrorCode, ErrorDetail } from '../kernel/errors.ts';
 import { FLEET_LIMITS } from './limits.ts';
-import type { Cell, FleetMap, Namespace, Placement } from './map.ts';
+import type { Cell, FleetMap, Namespace, Placement, Replication } from './map.ts';
 
 /** What became of a request. `unchanged`: what was asked for is so already. */
 export type Change =
@@ -31,6 +31,9 @@ export type Registration = Pick<
 > & {
   /** The cell that will be active for it. */
   readonly cell: string;
+  /** Cells that keep a copy besides. */
+  readonly replicas?: readonly string[] | undefined;
+  readonly replication?: Replication | undefined;
 };
 
 const NAMESPACE_NAME = /^[A-Za-z0-9_][A-Za-z0-9._-]*$/;
@@ -47,30 +50,23 @@ export function registerNamespace(map: FleetMap, asked: Registration): Change {
       value: {},
     });
   }
-  if (map.cells[asked.cell] === undefined) {
-    return refuse(
-      'failed-precondition',
-      `Cell ${asked.cell} is not in the fleet map: register the cell first.`,
-    );
-  }
+  const replicas = [...new Set([asked.cell, ...(asked.replicas ?? [])])];
+  const wrongCells = wrongReplicas(map, replicas) ?? wrongReplication(asked.replication);
+  if (wrongCells !== undefined) return refuse('failed-precondition', wrongCells);
   if (Object.keys(map.namespaces).length >= FLEET_LIMITS.maxNamespaces) {
     return refuse(
       'resource-exhausted',
       `The fleet is full: ${FLEET_LIMITS.maxNamespaces} namespaces (maxNamespaces).`,
     );
   }
-  const { cell, ...rest } = asked;
-  const placement: Placement = {
-    active: cell,
-    replicas: [cell],
-    epoch: 1,
-    state: { kind: 'active' },
-  };
+  const { cell: active, replicas: _, replication, ...rest } = asked;
+  const placement: Placement = { active, replicas, epoch: 1, state: { kind: 'active' } };
   return withNamespace(map, {
     ...rest,
     state: 'registered',
     customSearchAttributes: {},
     placement,
+    ...(replication === undefined ? {} : { replication }),
   });
 }
 
@@ -176,6 +172,31 @@ export function wrongRegistration(
   return undefined;
 }
 
+/** Why these cannot be the cells of a namespace, for a person. */
+export function wrongReplicas(map: FleetMap, cells: readonly string[]): string | undefined {
+  const unknown = cells.find((cell) => map.cells[cell] === undefined);
+  if (unknown !== undefined) {
+    return `Cell ${unknown} is not in the fleet map: register the cell first.`;
+  }
+  if (cells.length <= FLEET_LIMITS.maxReplicas) return undefined;
+  return `${cells.length} cells; a namespace has at most ${FLEET_LIMITS.maxReplicas} (maxReplicas).`;
+}
+
+/** Why this cannot be asked of replication, for a person. */
+export function wrongReplication(asked: Replication | undefined): string | undefined {
+  if (asked === undefined) return undefined;
+  if (asked.mode !== 'available') {
+    return `Mode ${String(asked.mode)} needs a lease in a global etcd, which this release does not have: use mode available.`;
+  }
+  if (asked.maxLagMs !== undefined && !(asked.maxLagMs > 0)) {
+    return 'The maximum lag must be above 0 ms: a lag of 0 needs mode fenced, which this release does not have.';
+  }
+  if (asked.policy === 'auto') {
+    return "Policy auto is not there yet: a failover is a person's to command, use policy manual.";
+  }
+  return undefined;
+}
+
 function wrongCell(id: string, cell: Cell): string | undefined {
   if (!CELL_ID.test(id)) {
     return `Cell id '${id}' is not valid: use 1 to 63 lower-case letters, digits or '-', beginning with a letter or digit.`;
@@ -197,7 +218,8 @@ function changed(map: FleetMap, part: Partial<Pick<FleetMap, 'cells' | 'namespac
   return { kind: 'changed', map: { ...map, ...part, revision: map.revision + 1 } };
 }
 
-function refuse(code: ErrorCode, message: string, detail?: ErrorDetail): Refusal {
+/** What a change answers that must not be made. */
+export function refuse(code: ErrorCode, message: string, detail?: ErrorDetail): Refusal {
   return detail === undefined
     ? { kind: 'refused', code, message }
     : { kind: 'refused', code, message, detail };

@@ -57,7 +57,7 @@ describe('the fleet map in a directory', () => {
     const map = await store(directory, twoCells('default'));
     const path = join(directory, `${String(map.revision).padStart(12, '0')}.json`);
     const text = await readFile(path, 'utf8');
-    for (const bad of ['', text.slice(0, 100), text.replace('"format": 1', '"format": 2')]) {
+    for (const bad of ['', text.slice(0, 100), text.replace('"format": 2', '"format": 3')]) {
       await writeFile(path, bad);
       const reopened = await FileFleetMap.open(directory, parts);
       const change = updateMap(
