@@ -269,9 +269,11 @@ export class Call implements AttemptOwner {
       this.#attempt = new Attempt({ client: this.#client, owner: this, session, waiters, headers });
     } catch (thrown) {
       return this.#fail(
-        new AtollError('unavailable', `Cell ${target.cell} cannot be reached: try again.`, {
-          cause: thrown,
-        }),
+        new AtollError(
+          'unavailable',
+          `Cell ${target.cell} does not answer now, and nothing was sent to it: try again.`,
+          { cause: thrown },
+        ),
       );
     }
     if (this.#ended && chunks.length === 1) return this.#attempt.end(chunks[0]);

@@ -104,6 +104,10 @@ export class Upstreams {
     if (this.#waiters.has(session)) return session;
     this.waitersOn(session);
     breaker.attempt(() => spokenOn(session));
+    session.once('remoteSettings', () => {
+      // From here on a connection that breaks says as much of its cell as one that cannot be made.
+      session.once('error', (error: Error) => breaker.attempt(() => Promise.reject(error)));
+    });
     return session;
   }
 }

@@ -6,6 +6,7 @@ import { AtollError } from '../errors.ts';
 import { RpcChannel } from './client.ts';
 import type { RpcCall, RpcReply } from './server-call.ts';
 import { RpcServer, type RpcServerOptions } from './server.ts';
+import { silentLink } from '../testing/silent-link.ts';
 
 const text = (value: string) => new TextEncoder().encode(value);
 const cleanups: (() => Promise<void> | void)[] = [];
@@ -232,16 +233,31 @@ describe('unary gRPC over HTTP/2', () => {
     expect(Buffer.from(body).toString()).toBe('back');
   });
 
-  test('a peer that takes the connection and stays silent is given up after a ping', async () => {
+  test('a peer that takes the connection and never speaks is given up after the time to connect', async () => {
     const silent = createServer(() => {}).listen(0, '127.0.0.1');
     cleanups.push(() => void silent.close());
     await new Promise((resolve) => silent.once('listening', resolve));
     const { port } = silent.address() as AddressInfo;
-    const channel = new RpcChannel(`127.0.0.1:${port}`, { pingEveryMs: 20, pingTimeoutMs: 20 });
+    const channel = new RpcChannel(`127.0.0.1:${port}`, { connectTimeoutMs: 20 });
     cleanups.push(() => channel.close());
     const error = await failure(channel.call('/s/m', {}, text(''), { timeoutMs: 60_000 }));
     expect(error).toMatchObject({ code: 'unavailable' });
-    expect(error.message).toContain('has not answered a ping within 20 ms');
+    expect(error.message).toMatch(/no connection to .* within 20 ms/);
+  });
+
+  test('a peer that falls silent in the midst of a call is given up after a ping', async () => {
+    const park = parked();
+    const { address } = await start(park.handle);
+    const link = await silentLink(address);
+    cleanups.push(() => link.close());
+    const channel = new RpcChannel(link.address, { pingEveryMs: 20, pingTimeoutMs: 500 });
+    cleanups.push(() => channel.close());
+    const call = failure(channel.call('/s/m', {}, text(''), { timeoutMs: 60_000 }));
+    await park.began;
+    link.fallSilent();
+    const error = await call;
+    expect(error).toMatchObject({ code: 'unavailable' });
+    expect(error.message).toContain('has not answered a ping within 500 ms');
   });
 
   test('a call on a closed channel, or with an aborted signal, fails at once', async () => {

@@ -4,8 +4,9 @@
  *
  * Invariants
  *  1. At most `sessions` connections; one is made when its turn comes and it is missing or going away.
- *  2. A connection that is not made within its timeout, or does not answer a ping, is destroyed and its streams end
- *     at once: a peer behind a cut link stays silent for minutes.
+ *  2. A connection on which the peer has not spoken within its timeout, or does not answer a ping, is destroyed and its
+ *     streams end at once: a peer behind a cut link stays silent for minutes, and the kernel of a stopped process
+ *     accepts connections all the time.
  *  3. After `close` no connection is made. Until then its connections keep the process alive.
  */
 import { connect, type ClientHttp2Session, type SecureClientSessionOptions } from 'node:http2';
@@ -19,7 +20,7 @@ export type SessionPoolOptions = {
   readonly sessions?: number | undefined;
   /** TLS when given. */
   readonly tls?: SecureClientSessionOptions | undefined;
-  /** Default 5 s. */
+  /** Until the peer has spoken HTTP/2. Default 5 s. */
   readonly connectTimeoutMs?: number | undefined;
   /** Time between pings. Default 10 s. */
   readonly pingEveryMs?: number | undefined;
@@ -86,9 +87,10 @@ export class SessionPool {
     let cancel: CancelAlarm = this.#clock.after(timeoutMs, () => {
       session.destroy(new Error(`no connection to ${this.address} within ${timeoutMs} ms`));
     });
-    session.once('connect', () => {
+    session.once('connect', () => session.setLocalWindowSize(WINDOW_BYTES * 4));
+    // The kernel of a stopped process accepts connections, too: what counts is that the peer has spoken.
+    session.once('remoteSettings', () => {
       cancel();
-      session.setLocalWindowSize(WINDOW_BYTES * 4);
       cancel = this.#keepAlive(session);
     });
     session.on('error', () => session.destroy());

@@ -2,6 +2,7 @@
 import { CachedFleetMap } from '../../fleet/cached-map.ts';
 import { twoCells } from '../../fleet/conformance/sample.ts';
 import { MemoryFleetMap } from '../../fleet/memory/fleet-map.ts';
+import { noBreaker, type MakeBreaker } from '../../kernel/breaker.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import { silentLog } from '../../kernel/log.ts';
 import { systemRng } from '../../kernel/rng.ts';
@@ -32,7 +33,7 @@ export async function fleet(
   };
   const store = new MemoryFleetMap({ ...map, cells });
   const cached = await followed(store);
-  const running = await router(cached, 0, config);
+  const running = await router(cached, 0, { config });
   const client = new RawClient(running);
   cleanups.push(() => client.close());
   return { client, east, west, store, router: running, map: cached };
@@ -56,8 +57,14 @@ export async function followed(store: MemoryFleetMap): Promise<CachedFleetMap> {
   return cached;
 }
 
+type RouterOptions = { readonly config?: object; readonly makeBreaker?: MakeBreaker };
+
 /** Another router on that map. */
-export async function router(map: CachedFleetMap, port = 0, config = {}): Promise<RunningRouter> {
+export async function router(
+  map: CachedFleetMap,
+  port = 0,
+  { config = {}, makeBreaker = noBreaker }: RouterOptions = {},
+): Promise<RunningRouter> {
   const running = await startRouter({
     listen: { host: '127.0.0.1', port },
     map,
@@ -65,6 +72,7 @@ export async function router(map: CachedFleetMap, port = 0, config = {}): Promis
     clock: systemClock,
     rng: systemRng,
     config: { drainMs: 50, ...config },
+    makeBreaker,
   });
   let closing: Promise<void> | undefined;
   const close = () => (closing ??= running.close());
