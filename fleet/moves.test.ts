@@ -269,6 +269,9 @@ function goOn(map: FleetMap): Change {
   const move = only(map).moves?.find(isRunning);
   const asked = { namespaceId, moveId: move?.id ?? 'm1', driver: move?.driver?.id ?? 'x', at };
   if (move?.phase === 'handover' && map.revision % 2 === 0) return flip(map, asked);
+  if (move?.phase === 'handover') {
+    return rollBack(map, { ...asked, reason: 'r', outcome: 'rolled-back' });
+  }
   if (move?.phase === 'reverse') return beginHandover(map, asked);
   if (move !== undefined && move.driver === undefined && isRunning(move)) {
     return claimMove(map, { ...asked, seen: undefined });
