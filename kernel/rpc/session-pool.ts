@@ -87,9 +87,13 @@ export class SessionPool {
     let cancel: CancelAlarm = this.#clock.after(timeoutMs, () => {
       session.destroy(new Error(`no connection to ${this.address} within ${timeoutMs} ms`));
     });
-    session.once('connect', () => session.setLocalWindowSize(WINDOW_BYTES * 4));
+    session.once('connect', () => {
+      // It may have been given up in this very turn of the loop, and then it throws.
+      if (!session.destroyed) session.setLocalWindowSize(WINDOW_BYTES * 4);
+    });
     // The kernel of a stopped process accepts connections, too: what counts is that the peer has spoken.
     session.once('remoteSettings', () => {
+      if (session.destroyed) return;
       cancel();
       cancel = this.#keepAlive(session);
     });
@@ -113,6 +117,7 @@ export class SessionPool {
     let cancel: CancelAlarm = () => {};
     const schedule = () => {
       cancel = this.#clock.after(pingEveryMs, () => {
+        if (session.destroyed) return; // Its `close` is under way.
         cancel = this.#clock.after(pingTimeoutMs, () => {
           session.destroy(
             new Error(`${this.address} has not answered a ping within ${pingTimeoutMs} ms`),
