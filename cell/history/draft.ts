@@ -23,6 +23,9 @@ import type { CurrentRun, LedgerEntry } from './execution.ts';
 import type { Change, Patch } from './patch.ts';
 import type { BufferedEvent, EpochMs, RunState, TaskStart } from './state.ts';
 
+/** What a draft's end is compared with. */
+type Before = { readonly status: WorkflowExecutionStatus; readonly epoch: number };
+
 /** What an event may carry beside its attributes. */
 export type EventExtras = {
   readonly userMetadata?: UserMetadata | undefined;
@@ -33,7 +36,7 @@ export type EventExtras = {
 
 export class Draft {
   readonly ctx: DecideContext;
-  readonly #before: WorkflowExecutionStatus;
+  readonly #before: Before;
   #now: EpochMs;
   readonly #fold: Fold;
   readonly #changes: Change[] = [];
@@ -42,7 +45,7 @@ export class Draft {
   #inCommands = false;
   #external = false;
 
-  private constructor(fold: Fold, ctx: DecideContext, before: WorkflowExecutionStatus) {
+  private constructor(fold: Fold, ctx: DecideContext, before: Before) {
     this.#fold = fold;
     this.ctx = ctx;
     this.#before = before;
@@ -52,7 +55,7 @@ export class Draft {
   /** A draft that goes on from a run's committed or newest state. */
   static of(run: Pick<LiveRun, 'state'>, ctx: DecideContext): Draft {
     invariant(isOpen(run.state), `run ${run.state.runId} is closed and takes no transition`);
-    return new Draft(openFold(run.state, ctx.epoch), ctx, run.state.status);
+    return new Draft(openFold(run.state, ctx.epoch), ctx, run.state);
   }
 
   /** A draft of a run that does not exist yet: its first event is written. */
@@ -70,7 +73,10 @@ export class Draft {
       attributes,
       ...kept(extras),
     };
-    const draft = new Draft(newFold(ids, started), ctx, WorkflowExecutionStatus.Unspecified);
+    const draft = new Draft(newFold(ids, started), ctx, {
+      status: WorkflowExecutionStatus.Unspecified,
+      epoch: ctx.epoch,
+    });
     draft.#fold1(started);
     return draft;
   }
@@ -188,7 +194,8 @@ export class Draft {
     const at = this.#now;
     const epoch = this.ctx.epoch;
     const state = sealFold(this.#fold, { number, at });
-    const current = state.status === this.#before ? undefined : currentRun(state);
+    const current = state.status === this.#before.status ? undefined : currentRun(state);
+    const turn = this.#before.epoch === epoch ? {} : { previousEpoch: this.#before.epoch };
     const ledger = this.#ledger.length > 0 ? this.#ledger : undefined;
     const execution =
       current === undefined && ledger === undefined
@@ -201,7 +208,17 @@ export class Draft {
           };
     const changes = this.#changes;
     return {
-      transition: { namespaceId, workflowId, runId, number, epoch, at, changes, ...execution },
+      transition: {
+        namespaceId,
+        workflowId,
+        runId,
+        number,
+        epoch,
+        at,
+        changes,
+        ...turn,
+        ...execution,
+      },
       state,
     };
   }

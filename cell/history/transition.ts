@@ -13,6 +13,11 @@ export type Transition = {
   /** From 1 per run, without gaps. */
   readonly number: number;
   readonly epoch: number;
+  /**
+   * Epoch of the transition before this one, where it is another. An epoch has one writer, so (number, epoch) names a
+   * transition with all that lies before it: a replica applies it only on top of its like (PROTOCOLS 7).
+   */
+  readonly previousEpoch?: number | undefined;
   /** max(clock, the shard's last record, the run's last transition) (D16). */
   readonly at: EpochMs;
   readonly changes: readonly Change[];

@@ -43,6 +43,8 @@ type WireTransition = readonly [
   events: Uint8Array,
   patches: readonly WirePatch[],
   execution: ExecutionChange | null,
+  /** Null, or absent in older records, where it is the same epoch. */
+  previousEpoch?: number | null,
 ];
 
 const NO_EVENTS = new Uint8Array(0);
@@ -68,7 +70,7 @@ export function encodeRecord(
   const transitions = steps.map(({ transition, events }): WireTransition => {
     let namespace = namespaces.indexOf(transition.namespaceId);
     if (namespace < 0) namespace = namespaces.push(transition.namespaceId) - 1;
-    const { workflowId, runId, number, epoch, at } = transition;
+    const { workflowId, runId, number, epoch, at, previousEpoch } = transition;
     const execution = transition.execution ?? null;
     return [
       namespace,
@@ -80,6 +82,7 @@ export function encodeRecord(
       events,
       patchesOf(transition),
       execution,
+      previousEpoch ?? null,
     ];
   });
   const body = encodeCbor([namespaces, transitions]);
@@ -104,7 +107,7 @@ export function decodeRecord(record: Uint8Array): readonly DecodedStep[] {
 }
 
 function decodeTransition(namespaceId: string, wire: WireTransition): DecodedStep {
-  const [, workflowId, runId, number, epoch, at, events, patches, execution] = wire;
+  const [, workflowId, runId, number, epoch, at, events, patches, execution, previousEpoch] = wire;
   const decoded = events.length > 0 ? decodeEvents(events) : [];
   return {
     transition: {
@@ -115,6 +118,7 @@ function decodeTransition(namespaceId: string, wire: WireTransition): DecodedSte
       epoch,
       at,
       changes: weave(decoded, patches),
+      ...(typeof previousEpoch === 'number' ? { previousEpoch } : {}),
       ...(execution ? { execution } : {}),
     },
     events,
