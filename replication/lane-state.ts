@@ -134,6 +134,15 @@ export class LaneState {
     return { copying, all: this.#cursors.size };
   }
 
+  /** Rows that are still to be read from the log. */
+  get rowsBehind(): number {
+    let rows = 0;
+    for (const [shard, cursor] of this.#cursors) {
+      if (cursor.kind === 'behind') rows += (this.#ends.get(shard) ?? cursor.after) - cursor.after;
+    }
+    return rows;
+  }
+
   #dropQueue(): void {
     if (!this.isCopying) this.copied = 0;
     for (const [shard, cursor] of this.#cursors) {

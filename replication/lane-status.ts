@@ -22,20 +22,15 @@ export function laneStatus(
   for (const { letters } of parked.values()) deadLetters += letters;
   return {
     kind: isCopying ? 'copy' : 'tail',
-    pending: isCopying ? Math.max(0, total - state.copied) : queue.size,
+    pending: isCopying ? Math.max(0, total - state.copied) : queue.size + state.rowsBehind,
     lagMs: oldestAt === undefined ? 0 : Math.max(0, look.now - oldestAt),
     copied: isCopying ? state.copied : 0,
     total,
     parked: parked.size,
     deadLetters,
     acknowledgedMsAgo: Number.isFinite(acknowledged) ? look.nowMs - acknowledged : undefined,
-    applied: look.shards.map((shard) => ({ shard, seq: appliedOf(state, shard) })),
+    applied: look.shards.map((shard) => ({ shard, seq: state.position(shard) ?? 0 })),
   };
-}
-
-/** In copy nothing is known to be whole: the position says only where the copy began. */
-function appliedOf(state: Lane['state'], shard: ShardId): number {
-  return state.holdsLog(shard) ? (state.position(shard) ?? 0) : 0;
 }
 
 /** Shards are alike: what is copied, scaled by the shards that are not done. */

@@ -9,6 +9,7 @@
  *  2. After a failure it waits, longer each time, and never gives up; new work does not shorten the wait.
  *  3. After `close` nothing is sent and no alarm is left.
  */
+import { setMaxListeners } from 'node:events';
 import type { CancelAlarm } from '../kernel/clock.ts';
 import { AtollError, toAtollError } from '../kernel/errors.ts';
 import { backOffMs } from '../kernel/retry.ts';
@@ -35,6 +36,8 @@ export class Lane {
   #lettersRead = false;
 
   constructor(parts: Omit<LaneParts, 'signal'>, rng: Rng) {
+    // One listener per call of a turn: images are read side by side.
+    setMaxListeners(0, this.#closing.signal);
     this.#parts = { ...parts, signal: this.#closing.signal };
     this.#rng = rng;
     this.#size = { limit: parts.config.pushItems, suspicions: 0 };
