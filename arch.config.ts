@@ -86,7 +86,7 @@ export const forbidden: readonly IForbiddenRuleType[] = [
   },
   {
     name: 'door-proto-at-run-time',
-    comment: `${PROTO} is loaded only by wire/proto.ts`,
+    comment: `${PROTO} is loaded only by wire/contract-json.ts, as text; the types of it by others`,
     severity: 'error',
     from: { pathNot: ['^wire/proto\\.ts$', ...UNSHIPPED] },
     to: { path: inPackages([PROTO]), dependencyTypesNot: ['type-only'] },

@@ -3,7 +3,7 @@
  * encoded and decoded as `Plain` data.
  *
  * Place: below every codec of wire/. The official SDK shares the descriptor root of `@temporalio/proto` when it
- * runs in the same process, so we copy the descriptors into a root of our own and leave that one alone.
+ * runs in the same process, so we make a root of our own and leave that one alone.
  *
  * Invariants
  *  1. What is decoded is plain: objects with `Object` as constructor that own only what was on the wire. An absent
@@ -13,10 +13,10 @@
  *  4. `decode` gives views onto its input for `bytes` fields; `decodeCopy` gives copies, which do not pin it.
  *  5. A message that does not parse is an `invalid-argument`, never another error.
  */
-import proto from '@temporalio/proto';
 import protobuf from 'protobufjs/light.js';
 import { AtollError } from '../kernel/errors.ts';
 import { invariant } from '../kernel/invariant.ts';
+import { contractJson, type DescriptorNode } from './contract-json.ts';
 import { PlainReader, CopyingReader } from './plain-reader.ts';
 import { reflectionMessages } from './reflection.ts';
 
@@ -38,8 +38,6 @@ export type MethodShape = {
   readonly response: string;
 };
 
-/** The package's own root, which the official SDK uses as well: read, never changed. */
-const contract = proto as unknown as protobuf.Root;
 const oneofs = new Map<string, Readonly<Record<string, readonly string[]>>>();
 const root = ownRoot();
 const prepared = new Set<protobuf.Type>();
@@ -167,28 +165,21 @@ function constructorOf(make: () => object): protobuf.Constructor<object> {
   } as unknown as protobuf.Constructor<object>;
 }
 
-type Node = {
-  nested?: Record<string, Node>;
-  oneofs?: Record<string, { oneof: string[] }>;
-  fields?: Record<string, { options?: object }>;
-};
-
 /** Only what the engine speaks; the rest of the package (worker core, cloud API) stays out. */
 function ownRoot(): protobuf.Root {
-  const api = contract.lookup('temporal.api');
-  const google = contract.lookup('google');
-  const grpc = contract.lookup('grpc');
+  const { temporal, google, grpc } = contractJson();
+  const api = temporal?.nested?.['api'];
   invariant(
-    api !== null && google !== null && grpc !== null,
+    api !== undefined && google !== undefined && grpc !== undefined,
     'the contract package lacks a part of the API',
   );
+  delete api.nested?.['cloud'];
   const nested = {
-    temporal: { nested: { api: api.toJSON() } },
-    google: google.toJSON(),
-    grpc: { nested: { ...grpc.toJSON().nested, reflection: { nested: reflectionMessages() } } },
+    temporal: { nested: { api } },
+    google,
+    grpc: { nested: { ...grpc.nested, reflection: { nested: reflectionMessages() } } },
   };
-  delete (nested.temporal.nested.api as Node).nested?.['cloud'];
-  const json = { nested } as Node;
+  const json = { nested } as DescriptorNode;
   withoutOneofs(json, '');
   const own = protobuf.Root.fromJSON(json as protobuf.INamespace);
   own.resolveAll();
@@ -196,7 +187,7 @@ function ownRoot(): protobuf.Root {
 }
 
 /** Turns members of oneofs into fields with presence: the same bytes, but no virtual property in what is decoded. */
-function withoutOneofs(node: Node, path: string): void {
+function withoutOneofs(node: DescriptorNode, path: string): void {
   const groups = Object.entries(node.oneofs ?? {}).map(
     ([name, { oneof }]) => [name, oneof] as const,
   );
