@@ -77,14 +77,20 @@ function initdb({ folder, binaries, identity }: Cluster, target: string): Promis
     child.once('error', reject);
     child.once('close', (code, signal) => {
       if (code === 0) resolve();
-      else {
-        reject(
-          new AtollError(
-            'internal',
-            `initdb could not make a database in ${folder.path} (${signal ?? `exit ${code}`}): ${said.join('').trim().slice(-500)}`,
-          ),
-        );
-      }
+      else reject(initdbError(folder, signal ?? `exit ${code}`, said.join('')));
     });
   });
+}
+
+function initdbError(folder: DataFolder, ended: string, said: string): AtollError {
+  if (said.includes('No space left on device')) {
+    return new AtollError(
+      'failed-precondition',
+      `the disk of ${folder.path} has no room for a database: free some space there, or choose another data folder`,
+    );
+  }
+  return new AtollError(
+    'internal',
+    `initdb could not make a database in ${folder.path} (${ended}): ${said.trim().slice(-500)}`,
+  );
 }

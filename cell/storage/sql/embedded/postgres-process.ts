@@ -20,6 +20,10 @@ const START_MS = 120_000;
 const FAST_STOP_MS = 10_000;
 const HARD_STOP_MS = 5_000;
 const LAST_LINES = 20;
+/** A full disk is said once in this time, however many writes fail. */
+const SAY_AGAIN_MS = 60_000;
+/** What PostgreSQL adds to a failed write, whatever it wrote. */
+const DISK_FULL = 'No space left on device';
 
 /**
  * The shell leaves a watcher behind (twice forked, so that PostgreSQL never becomes its parent) and then becomes
@@ -55,6 +59,9 @@ export class PostgresProcess {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #lastLines: string[] = [];
+  readonly #folder: string;
+  /** When it was last said that the disk is full. */
+  #diskFullAt: number | undefined;
   readonly exited: Promise<string>;
   #ready: () => void = () => {};
 
@@ -70,6 +77,7 @@ export class PostgresProcess {
       `${name}=${value}`,
     ]);
     const { folder, binaries, identity } = cluster;
+    this.#folder = folder.path;
     const command = [binaries.postgres, '-D', folder.cluster, '-p', String(port), ...settings];
     this.#child = spawn('/bin/sh', ['-c', LAUNCH, 'atoll-postgres', ...command], {
       env: ENVIRONMENT,
@@ -86,6 +94,11 @@ export class PostgresProcess {
     return this.#child.exitCode === null && this.#child.signalCode === null
       ? this.#child.pid
       : undefined;
+  }
+
+  /** It has failed to write for want of space. */
+  get diskFull(): boolean {
+    return this.#diskFullAt !== undefined;
   }
 
   /** Resolves once the server accepts connections. */
@@ -149,8 +162,19 @@ export class PostgresProcess {
       this.#lastLines.push(line);
       if (this.#lastLines.length > LAST_LINES) this.#lastLines.shift();
       if (line.includes('database system is ready to accept connections')) this.#ready();
+      if (line.includes(DISK_FULL)) this.#sayDiskFull();
       if (line.startsWith('PANIC:')) this.#log.error({}, `PostgreSQL: ${line}`);
       else this.#log.debug({}, `PostgreSQL: ${line}`);
     });
+  }
+
+  #sayDiskFull(): void {
+    const now = this.#clock.monotonicMs();
+    if (this.#diskFullAt !== undefined && now < this.#diskFullAt + SAY_AGAIN_MS) return;
+    this.#diskFullAt = now;
+    this.#log.error(
+      { folder: this.#folder },
+      `the disk of ${this.#folder} is full: free some space there. Nothing acknowledged is lost, and calls go on by themselves`,
+    );
   }
 }

@@ -3,7 +3,8 @@
  *
  * Invariants
  *  1. At most one PostgreSQL process at a time.
- *  2. Restarts back off from 100 ms to 5 s, and end after `MAX_RESTARTS` that failed in a row.
+ *  2. Restarts back off from 100 ms to 5 s, and end after `MAX_RESTARTS` that failed in a row; those on a full disk do
+ *     not count, since they succeed as soon as somebody has made room.
  *  3. After `stop` nothing is started.
  */
 import { createServer } from 'node:net';
@@ -107,7 +108,8 @@ export class SupervisedPostgres {
   async #relaunch(): Promise<PostgresProcess | undefined> {
     let backOffMs = FIRST_BACK_OFF_MS;
     let failure: unknown;
-    for (let attempt = 0; attempt < MAX_RESTARTS; attempt += 1) {
+    let failures = 0;
+    for (let attempt = 0; failures < MAX_RESTARTS; attempt += 1) {
       try {
         // Backends of the dead server may take a moment to notice; PostgreSQL refuses to start before they are gone.
         if (attempt > 0) await sleep(this.#options.clock, backOffMs, this.#stopping.signal);
@@ -118,6 +120,7 @@ export class SupervisedPostgres {
       } catch (error) {
         if (this.#stopping.signal.aborted) return undefined;
         failure = error;
+        if (this.#process?.diskFull !== true) failures += 1;
         if (attempt > 0) backOffMs = Math.min(backOffMs * 2, LONGEST_BACK_OFF_MS);
       }
     }
