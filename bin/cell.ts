@@ -9,6 +9,7 @@ import { systemClock } from '../kernel/clock.ts';
 import type { Lifecycle } from '../kernel/lifecycle.ts';
 import type { Log } from '../kernel/log.ts';
 import { systemRng } from '../kernel/rng.ts';
+import { warm } from '../wire/services.ts';
 import { fencedExit } from './fenced-exit.ts';
 import { portAccess, type PortOptions } from './access.ts';
 import { advertisedAddress } from './advertise.ts';
@@ -56,6 +57,7 @@ export async function runCell(
   const map = await CachedFleetMap.open({ store, log, clock, lastKnown });
   await lifecycle.start({ name: 'fleet map', stop: () => map.close() });
   const tokens = await loadKeyRing(options.fleet, rng);
+  warm();
   const cell = await startCell(
     {
       id: options.cellId,

@@ -18,6 +18,7 @@ import type { Lifecycle } from '../kernel/lifecycle.ts';
 import type { Log } from '../kernel/log.ts';
 import { systemRng } from '../kernel/rng.ts';
 import { startRouter } from '../router/router.ts';
+import { warm } from '../wire/services.ts';
 import type { TokenKeyRing } from '../wire/signed-token.ts';
 import type { CellStorageOptions } from './cell-storage.ts';
 import { CELL_BREAKER } from './router.ts';
@@ -114,6 +115,8 @@ export async function startDev(
   serving = true;
   const address = `${router.address.host}:${router.address.port}`;
   sayReady(log, { address, ground, cells: cells.map((cell) => cell.address) });
+  // Whoever waits for the first answer waits for less: nothing of this is needed to give it.
+  setImmediate(warm);
   return { address, dataDir: ground.dataDir };
 }
 

@@ -25,7 +25,6 @@ import type { Log } from '../kernel/log.ts';
 import type { Rng } from '../kernel/rng.ts';
 import { RpcServer } from '../kernel/rpc/server.ts';
 import { encodeStatusDetails } from '../wire/failures.ts';
-import { warm } from '../wire/services.ts';
 import type { TokenKeyRing } from '../wire/signed-token.ts';
 import { measureCell } from './cell-metrics.ts';
 import { openCellStorage, type CellStorageOptions } from './cell-storage.ts';
@@ -74,7 +73,6 @@ const REGISTER_MS = 5_000;
 
 export async function startCell(options: CellOptions, ports: CellPorts): Promise<RunningCell> {
   const { clock, rng, map, tokens } = ports;
-  warm();
   const log = ports.log.child({ cell: options.id });
   const storage = await openCellStorage(options, { clock, rng, log });
   const measured = measureCell(options.ops ?? NO_OPS, { cell: options.id, clock });
