@@ -33,6 +33,8 @@ type Position = {
 };
 
 const NONE = new Uint8Array(0);
+/** No event has this id: only the end of the run is waited for. */
+const CLOSED_ONLY = Number.MAX_SAFE_INTEGER;
 
 export function getHistoryHandlers(parts: FrontendParts): Handlers {
   return {
@@ -103,9 +105,7 @@ async function nextEvents(
 ) {
   const { position, request } = options;
   const { run, nextEventId } = position;
-  const state = await waitUntil(parts, { run, state: position.state }, call, (seen) => {
-    return !isOpen(seen) || seen.nextEventId > nextEventId;
-  });
+  const state = await waitUntil(parts, { run, state: position.state }, call, nextEventId);
   if (state === undefined) {
     return getHistoryResponse({ nextPageToken: followToken(parts, run, nextEventId) }, []);
   }
@@ -123,9 +123,7 @@ async function closeEvent(
   const { position, wait } = options;
   const { run } = position;
   const first = position.state ?? (await parts.engine.read(run, call)).state;
-  const state = wait
-    ? await waitUntil(parts, { run, state: first }, call, (seen) => !isOpen(seen))
-    : first;
+  const state = wait ? await waitUntil(parts, { run, state: first }, call, CLOSED_ONLY) : first;
   if (state === undefined) {
     return getHistoryResponse({ nextPageToken: followToken(parts, run, 1) }, []);
   }
@@ -136,24 +134,26 @@ async function closeEvent(
   return getHistoryResponse({}, chunks);
 }
 
-/** The run's state once `enough` holds; undefined when the wait is over first. */
+/** The run's state once it has that event or is closed; undefined when the wait is over first. */
 async function waitUntil(
   parts: FrontendParts,
   from: { readonly run: RunRef; readonly state: RunState | undefined },
   call: AdmittedCall,
-  enough: (state: RunState) => boolean,
+  eventId: number,
 ): Promise<RunState | undefined> {
+  const { engine, config } = parts;
   const deadline = startDeadline(parts.clock, {
     what: 'waiting for history events',
-    timeoutMs: longPollMs(parts.config, parts.config.historyWaitMs, call),
+    timeoutMs: longPollMs(config, config.historyWaitMs, call),
     parent: call.signal,
   });
   const waiting = { ...call, signal: deadline.signal };
   try {
-    let state = from.state ?? (await parts.engine.read(from.run, call)).state;
-    while (!enough(state)) {
-      await parts.engine.waitForEvents(from.run, state.nextEventId - 1, waiting);
-      state = (await parts.engine.read(from.run, waiting)).state;
+    let state = from.state ?? (await engine.read(from.run, call)).state;
+    while (isOpen(state) && state.nextEventId <= eventId) {
+      // What is not answered needs no read, which is a look at the store: so not at each event of a long run.
+      await engine.waitForEvents(from.run, eventId - 1, waiting);
+      state = (await engine.read(from.run, waiting)).state;
     }
     return state;
   } catch (thrown) {
