@@ -24,7 +24,7 @@ const BESIDES_SECONDS = 60;
 const PROTO = '@temporalio/proto';
 
 /** What both measure, for each workflow unless a rate. */
-type Measured = Readonly<
+export type Measured = Readonly<
   Record<
     | 'workflows/s'
     | 'engine CPU ms'

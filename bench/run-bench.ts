@@ -8,7 +8,14 @@
  */
 import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { agreement, copyThinBench, measuredBy, runThinBench, type Pair } from './against.ts';
+import {
+  agreement,
+  copyThinBench,
+  measuredBy,
+  runThinBench,
+  type Measured,
+  type Pair,
+} from './against.ts';
 import { DatabaseMeter } from './measure/database-meter.ts';
 import { Meter } from './measure/meter.ts';
 import type { BenchOptions } from './options.ts';
@@ -17,6 +24,7 @@ import { objectionsTo, outsideCoresOf, resultsOf, type Result } from './report/r
 import { short } from './report/table.ts';
 import type { Round, Scenario } from './scenarios/scenario.ts';
 import { Stage } from './scenarios/stage.ts';
+import { warmUp } from './scenarios/warm-up.ts';
 import { dropDatabase, settleDatabase } from './server/database.ts';
 import { Engine } from './server/engine.ts';
 import { portOr } from './server/free-port.ts';
@@ -86,12 +94,16 @@ async function runScenario(bench: Bench, scenario: Scenario): Promise<ScenarioRe
     engine = await Engine.start({ cli, folder: join(folder, name), databaseUrl, port });
     for (let number = 1; number <= wanted; number += 1) {
       const stage = stageOf(bench, engine, `bench-${name}-${number}`);
+      if (number === 1) await warmUp(stage).finally(() => stage.clear());
+      const turn = { scenario, stage, databaseUrl };
+      // The two tools take turns in going first, so that neither has the younger database every time.
+      const early = number % 2 === 0 ? await playThinBench(bench, turn) : undefined;
       await settleDatabase(databaseUrl);
       const round = await scenario.run(stage).finally(() => stage.clear());
       rounds.push(round);
       say(`${name} ${number}/${wanted}: ${inWords(round)}`);
-      const pair = await compare(bench, { scenario, stage, round, databaseUrl });
-      if (pair !== undefined) pairs.push(pair);
+      const theirs = early ?? (await playThinBench(bench, turn));
+      if (theirs !== undefined) pairs.push({ ours: measuredBy(round), theirs });
     }
   } catch (error) {
     failure = error instanceof Error ? error.message : String(error);
@@ -103,25 +115,23 @@ async function runScenario(bench: Bench, scenario: Scenario): Promise<ScenarioRe
   return { name, rounds, results: resultsOf(rounds), agreement: lines, pairs, failure };
 }
 
-/** The same load by thin-bench, right after a round of ours. */
-async function compare(
+/** The same load by thin-bench; undefined where it is not asked for, or does not have it. */
+async function playThinBench(
   bench: Bench,
   turn: {
     readonly scenario: Scenario;
     readonly stage: Stage;
-    readonly round: Round;
     readonly databaseUrl: string;
   },
-): Promise<Pair | undefined> {
-  const { scenario, stage, round, databaseUrl } = turn;
+): Promise<Measured | undefined> {
+  const { scenario, stage, databaseUrl } = turn;
   const { elsewhere: args, name } = scenario;
   if (bench.thinBench === undefined || args === undefined) return undefined;
   await settleDatabase(databaseUrl);
   const theirs = await runThinBench(stage, { folder: bench.thinBench, args }, bench.postgres);
-  const ours = measuredBy(round);
   const told = Object.entries(theirs).map(([what, value]) => `${what} ${short(value)}`);
   say(`${name} by thin-bench: ${told.join(', ')}`);
-  return { ours, theirs };
+  return theirs;
 }
 
 function stageOf(bench: Bench, engine: Engine, taskQueue: string): Stage {

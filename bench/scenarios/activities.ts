@@ -41,7 +41,7 @@ export async function runActivities(stage: Stage, load: ActivityLoad): Promise<A
     cost,
     worker: workerReport,
     load: loadReport,
-    perSecond: loadReport.recorded / stage.settings.seconds,
+    perSecond: loadReport.recorded / cost.seconds,
     cpuMs,
     serverCpuMs: cpuMs('router') + cpuMs('cell') + cpuMs('postgres'),
     each,

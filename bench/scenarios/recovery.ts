@@ -3,7 +3,9 @@
  * was acknowledged is missing at the end.
  */
 import { nowMs, sleep, within } from '../load/time.ts';
+import type { Cost } from '../measure/meter.ts';
 import type { Scenario } from './scenario.ts';
+import type { Stage } from './stage.ts';
 
 const CLIENTS = 16;
 /** Answers that were on their way when it died are not from the new one. */
@@ -19,7 +21,7 @@ export const recovery: Scenario = {
     const work = { kind: 'closed-loop', type: 'activities-1', clients: CLIENTS } as const;
     const load = await stage.load(work);
     load.tell({ kind: 'go' });
-    await sleep(stage.settings.warmupSeconds * 1000);
+    const before = await quietness(stage, Math.max(1, stage.settings.warmupSeconds));
     const firstTask = worker.news('first-task');
     const killedAt = nowMs();
     await stage.engine.killCell();
@@ -29,7 +31,7 @@ export const recovery: Scenario = {
     await ready;
     const readyMs = nowMs() - killedAt;
     const first = await within(firstTask, FIRST_TASK_MS);
-    await sleep(stage.settings.seconds * 1000);
+    const after = await quietness(stage, stage.settings.seconds);
     const drained = load.news('finished');
     load.tell({ kind: 'drain' });
     await within(drained, DRAIN_MS);
@@ -40,9 +42,19 @@ export const recovery: Scenario = {
         'recovery.first-task': (first?.afterMs ?? Number.NaN) / 1000,
         'recovery.lost': report.started - report.completed,
       },
-      costs: [],
+      costs: [before, after],
       faults: report.errors > 0 ? [`${report.errors} calls failed: ${report.lastError}`] : [],
       details: { load: report, readyMs },
     };
   },
 };
+
+/**
+ * Lets the load go on, and tells what others used meanwhile. Before the kill and after it: the CPU of the killed process is
+ * gone, so a window across it would take it for that of others.
+ */
+async function quietness(stage: Stage, seconds: number): Promise<Cost> {
+  const begin = await stage.meter.begin();
+  await sleep(seconds * 1000);
+  return stage.meter.end(begin);
+}

@@ -29,17 +29,17 @@ export const router: Scenario = {
     const added = (share: 'p50' | 'p99') =>
       (routedSteady.load.call?.[share] ?? Number.NaN) -
       (directSteady.load.call?.[share] ?? Number.NaN);
-    const errors = all.reduce((sum, { load }) => sum + load.errors, 0);
+    const failed = all.filter(({ load }) => load.errors > 0);
     return {
       figures: {
         'router.cpu': (cpuSeconds / routed.load.recorded) * 1e6,
         'router.added-p99': added('p99'),
         'router.added-p50': added('p50'),
-        'router.rate': routed.load.recorded / stage.settings.seconds,
-        'router.direct-rate': direct.load.recorded / stage.settings.seconds,
+        'router.rate': routed.load.recorded / routed.cost.seconds,
+        'router.direct-rate': direct.load.recorded / direct.cost.seconds,
       },
       costs: all.map(({ cost }) => cost),
-      faults: errors > 0 ? [`${errors} calls failed: ${routed.load.lastError}`] : [],
+      faults: failed.map(({ load }) => `${load.errors} calls failed: ${load.lastError}`),
       details: Object.fromEntries(
         ['direct', 'routed', 'directSteady', 'routedSteady'].map((name, i) => [name, all[i]?.load]),
       ),

@@ -21,7 +21,7 @@ export const signals: Scenario = {
     const { errors, lastError } = report;
     return {
       figures: {
-        'signals.rate': report.recorded / stage.settings.seconds,
+        'signals.rate': report.recorded / cost.seconds,
         'signals.p99': report.signal?.p99 ?? Number.NaN,
       },
       costs: [cost],
