@@ -1,13 +1,16 @@
-import { spawn } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { useTestServer } from '../cell/storage/sql/testing/test-database.ts';
+import { rawCalls } from './testing/raw-calls.ts';
+import { until } from './testing/until.ts';
+import { useAtoll, type Ended } from './testing/use-atoll.ts';
 
-const ATOLL = new URL('./atoll.ts', import.meta.url).pathname;
 const server = useTestServer();
+const command = useAtoll('bad-start');
+const atoll = (flags: readonly string[]): Promise<Ended> => command.start(flags).ended();
 
 describe('a start that cannot be says why and what to do', () => {
   let folder = '';
@@ -35,6 +38,49 @@ describe('a start that cannot be says why and what to do', () => {
     expect(ended.output).toContain('--port (or ATOLL_PORT)');
   });
 
+  test.each([
+    ['dev', '--port', 'seven', '--port'],
+    ['dev', '--log-level', 'loud', '--log-level'],
+    ['cell', '--shards', '0', '--shards'],
+    ['cell', '--region', 'r', '--cell-id'],
+    ['router', '--namespace-calls-per-second', '-1', '--namespace-calls-per-second'],
+    ['router', '--port', '', '--port'],
+  ])('%s %s %j ends with the usage code and names %s', async (role, flag, value, named) => {
+    const ended = await atoll([role, flag, value]);
+    expect(ended.code).toBe(2);
+    expect(ended.output).toContain(named);
+    expect(ended.output).toContain(`atoll ${role} --help`);
+  });
+
+  test('a bad value in the environment is named by its variable', async () => {
+    const running = command.start(['router'], { ATOLL_PORT: 'seven' });
+    const ended = await running.ended();
+    expect(ended.code).toBe(2);
+    expect(ended.output).toContain('ATOLL_PORT');
+  });
+
+  test('a database URL that is none is refused without its password', async () => {
+    const url = 'mysql:/atoll:secret-word@nowhere';
+    const ended = await atoll([...cellFlags(folder), '--postgres-url', url]);
+    expect([1, 2]).toContain(ended.code);
+    expect(ended.output).toMatch(/postgres-url|PostgreSQL|URL/);
+    expect(ended.output).not.toContain('secret-word');
+  });
+
+  test('a fleet folder that is a file, and a damaged fleet map, are named', async () => {
+    const file = join(folder, 'a-file');
+    await writeFile(file, 'not a folder');
+    const onFile = await atoll(['router', '--port', '0', '--fleet', file]);
+    expect(onFile.code).toBe(1);
+    expect(onFile.output).toContain(file);
+    const damaged = join(folder, 'damaged');
+    await mkdir(damaged);
+    await writeFile(join(damaged, '000000000003.json'), '{"format":');
+    const onDamaged = await atoll(['router', '--port', '0', '--fleet', damaged]);
+    expect(onDamaged.code).toBe(1);
+    expect(onDamaged.output).toMatch(/damaged/);
+  });
+
   test('an unknown flag ends with the usage code and a hint', async () => {
     const ended = await atoll(['dev', '--prot', '1']);
     expect(ended.code).toBe(2);
@@ -52,8 +98,10 @@ describe('a start that cannot be says why and what to do', () => {
   test('a cell with another number of shards than its database has is refused', async () => {
     const url = server.url('shards_differ');
     const flags = [...cellFlags(folder), '--postgres-url', url, '--fleet', join(folder, 'differ')];
-    const first = atoll([...flags, '--shards', '4'], 'ready');
-    expect((await first).output).toContain('ready');
+    const first = command.start([...flags, '--shards', '4']);
+    await first.ready();
+    first.kill('SIGINT');
+    await first.ended();
     const ended = await atoll([...flags, '--shards', '8']);
     expect(ended.code).toBe(1);
     expect(ended.output).toMatch(/4.*8|8.*4/);
@@ -67,28 +115,60 @@ describe('a start that cannot be says why and what to do', () => {
     expect(ended.code).toBe(1);
     expect(ended.output).toContain(join(data, 'postgres'));
   });
+
+  test('a second engine on one data folder is refused by the name of the first, which goes on', async () => {
+    const flags = ['dev', '--port', '0', '--data', join(folder, 'data'), '--log-format', 'json'];
+    const first = command.start(flags);
+    await first.ready();
+    const second = await atoll(flags);
+    expect(second.code).toBe(1);
+    expect(second.output).toContain(`in use by another engine (process ${first.child.pid})`);
+    first.kill('SIGINT');
+    expect((await first.ended()).code).toBe(0);
+  });
+
+  test('a second cell on one database takes over, and the first ends with the code that says so', async () => {
+    const url = server.url('two_cells');
+    const flags = [...cellFlags(folder), '--shards', '4', '--postgres-url', url];
+    const fleet = ['--fleet', join(folder, 'two-cells')];
+    const first = command.start([...flags, ...fleet]);
+    const toFirst = rawCalls(await first.ready());
+    const router = command.start(['router', '--port', '0', '--log-format', 'json', ...fleet]);
+    const toRouter = rawCalls(await router.ready());
+    const workflowExecutionRetentionPeriod = { seconds: 86_400 };
+    const registration = { namespace: 'orders', workflowExecutionRetentionPeriod };
+    await toRouter.call('RegisterNamespace', registration);
+    const start = {
+      ...{ namespace: 'orders', workflowId: 'w', requestId: 'r' },
+      ...{ workflowType: { name: 'w' }, taskQueue: { name: 'q' } },
+    };
+    const { runId } = await toFirst.call('StartWorkflowExecution', start);
+    const second = command.start([...flags, ...fleet]);
+    await second.ready();
+    // Whoever still calls the first one makes it look at its log.
+    await toFirst
+      .call('SignalWorkflowExecution', {
+        ...{ namespace: 'orders', workflowExecution: { workflowId: 'w' }, signalName: 's' },
+      })
+      .catch(() => {});
+    const fenced = await first.ended();
+    expect(fenced.code).toBe(3);
+    expect(fenced.output).toMatch(/another process took over.*second `atoll cell`/);
+    await until(async () => {
+      const execution = { workflowId: 'w' };
+      const request = { namespace: 'orders', execution };
+      const found = await toRouter
+        .call('DescribeWorkflowExecution', request)
+        .catch(() => undefined);
+      return found?.workflowExecutionInfo?.execution?.runId === runId;
+    });
+    for (const calls of [toFirst, toRouter]) calls.close();
+    router.kill('SIGINT');
+    second.kill('SIGINT');
+    expect((await second.ended()).code).toBe(0);
+  });
 });
 
 function cellFlags(folder: string): string[] {
   return ['cell', '--cell-id', 'a', '--fleet', join(folder, 'fleet'), '--log-format', 'json'];
-}
-
-type Ended = { readonly code: number | null; readonly output: string };
-
-/** Runs the command until it ends, or, given a word, until its output holds it; then it is interrupted. */
-function atoll(flags: readonly string[], until?: string): Promise<Ended> {
-  const child = spawn(process.execPath, ['--import', 'tsx', ATOLL, ...flags], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let output = '';
-  const read = (chunk: Buffer) => {
-    output += chunk.toString();
-    if (until !== undefined && output.includes(`"${until}"`)) child.kill('SIGINT');
-  };
-  child.stdout.on('data', read);
-  child.stderr.on('data', read);
-  return new Promise((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', (code) => resolve({ code, output }));
-  });
 }
