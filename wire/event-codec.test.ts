@@ -1,13 +1,18 @@
 import proto from '@temporalio/proto';
 import { describe, expect, test } from 'vitest';
 import { fromWireCommand, toWireCommand } from './command-codec.ts';
-import { decodeEvents, encodeEvents, fromWireEvent } from './event-codec.ts';
+import { decodeEvents, encodeEvents, fromWireEvent, toWireEvent } from './event-codec.ts';
 import { COMMAND_TYPE, EVENT_TYPE, type CommandKind, type EventKind } from './event-kinds.ts';
 import type { Command, HistoryEvent } from './events.ts';
+import { messageType } from './proto.ts';
 import { countEvents, scanEvents, sliceEvents } from './event-scan.ts';
 
 const { History } = proto.temporal.api.history.v1;
 const bytesOf = (text: string) => new TextEncoder().encode(text);
+
+/** The events as the generated encoder of their message writes them. */
+const generated = (events: readonly HistoryEvent[]): Uint8Array =>
+  messageType('temporal.api.history.v1.History').encode({ events: events.map(toWireEvent) });
 
 /** A history of `count` timers. */
 const timers = (count: number): HistoryEvent[] =>
@@ -29,6 +34,7 @@ describe('events as bytes', () => {
       attributes: {},
     } as HistoryEvent;
     expect(decodeEvents(encodeEvents([event]))).toEqual([event]);
+    expect(Buffer.compare(encodeEvents([event]), generated([event]))).toBe(0);
   });
 
   test('user metadata, links and the permission to ignore come along', () => {
@@ -43,6 +49,7 @@ describe('events as bytes', () => {
       workerMayIgnore: true,
     };
     expect(decodeEvents(encodeEvents([event]))).toEqual([event]);
+    expect(Buffer.compare(encodeEvents([event]), generated([event]))).toBe(0);
   });
 
   test('the official library reads them', () => {

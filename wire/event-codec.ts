@@ -11,6 +11,7 @@
 import type { temporal } from '@temporalio/proto';
 import { AtollError } from '../kernel/errors.ts';
 import { EVENT_TYPE, type EventKind } from './event-kinds.ts';
+import { writeEvents } from './event-writer.ts';
 import type { HistoryEvent } from './events.ts';
 import type { Plain } from './plain.ts';
 import { messageType } from './proto.ts';
@@ -27,9 +28,14 @@ const FIELDS = new Map(
   Object.keys(EVENT_TYPE).map((kind) => [kind as EventKind, attributesField(kind as EventKind)]),
 );
 
+let ready = false;
+
 /** The events as entries of `History.events`. */
 export function encodeEvents(events: readonly HistoryEvent[]): Uint8Array {
-  return HISTORY.encode({ events: events.map(toWireEvent) });
+  // Looks the type up at its first use, so that all that it contains decodes as plain data (proto.ts).
+  if (!ready) HISTORY.encode({});
+  ready = true;
+  return writeEvents(events, fieldOf);
 }
 
 /**
