@@ -55,7 +55,7 @@ export class ReflectionCall {
     client.on('end', () => {
       this.#ended = true;
       // While a question is answered, its answer goes first.
-      if (!client.isPaused()) this.#end(undefined);
+      if (!client.isPaused()) this.#clientEnded();
     });
   }
 
@@ -74,11 +74,12 @@ export class ReflectionCall {
     this.#client.pause();
     try {
       for (let next = this.#take(); next !== undefined; next = this.#take()) {
+        const answer = await reflect(this.#service, next, this.#turn);
         if (this.#over) return;
-        this.#answer(await reflect(this.#service, next, this.#turn));
+        this.#answer(answer);
         await this.#drained();
       }
-      if (this.#ended) this.#end(undefined);
+      if (this.#ended) this.#clientEnded();
       this.#client.resume();
     } catch (thrown) {
       this.#end(toAtollError(thrown));
@@ -111,10 +112,18 @@ export class ReflectionCall {
   async #drained(): Promise<void> {
     while (this.#client.writableNeedDrain && !this.#over) {
       await new Promise<void>((resolve) => {
-        this.#client.once('drain', resolve);
-        this.#client.once('close', resolve);
+        const wake = () => {
+          this.#client.off('drain', wake).off('close', wake);
+          resolve();
+        };
+        this.#client.on('drain', wake).on('close', wake);
       });
     }
+  }
+
+  #clientEnded(): void {
+    const cut = 'The stream ends within a question.';
+    this.#end(this.#received.length === 0 ? undefined : new AtollError('invalid-argument', cut));
   }
 
   #end(error: AtollError | undefined): void {

@@ -84,6 +84,15 @@ describe.each(REFLECTION_SERVICES)('a client of grpc-js asks %s', (service) => {
     expect(answers[0]?.errorResponse?.errorMessage).toContain('symbol a.b.C');
   });
 
+  it('much at once, and is answered in order, though the answers pile up', async () => {
+    const client = await connect();
+    const questions = Array.from({ length: 60 }, (_, i) =>
+      i % 2 === 0 ? { fileContainingSymbol: WORKFLOW_SERVICE } : { fileByFilename: `${i}.proto` },
+    );
+    const answers = await ask(client, service, questions);
+    expect(answers.map(({ originalRequest }) => originalRequest)).toEqual(questions);
+  });
+
   it('and hears UNAVAILABLE when the router stops', async () => {
     const { router } = await fleet();
     const client = connectTo(router.address.port);
@@ -100,6 +109,7 @@ describe('a stream of reflection', () => {
   const rows: readonly [string, Buffer, Record<string, string>, string, RegExp][] = [
     ['of what is no question', framed(Buffer.from([0xff])), {}, '3', /malformed/],
     ['of a question too long', Buffer.from([0, 0, 1, 0, 0]), {}, '8', /65536 bytes/],
+    ['that is cut short', framed(Buffer.alloc(9)).subarray(0, 7), {}, '3', /within a question/],
     ['in an unknown encoding', framed(Buffer.alloc(1)), { 'grpc-encoding': 'br' }, '12', /gzip/],
   ];
   it.each(rows)('%s is refused', async (_, body, headers, status, message) => {
