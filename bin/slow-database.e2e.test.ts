@@ -5,6 +5,7 @@
  */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { useTestServer } from '../cell/storage/sql/testing/test-database.ts';
+import type { ShardConfig } from '../cell/shard/config.ts';
 import { AtollError } from '../kernel/errors.ts';
 import { RawClient } from './behaviours/testing/client.ts';
 import { slowProxy, type SlowProxy } from './testing/slow-proxy.ts';
@@ -21,6 +22,8 @@ const SHARD = {
 const MINUTE_MS = 12_000;
 /** What a client allows, and how much later than that its answer may be here: the machine may be busy. */
 const PATIENCE_MS = 3_000;
+/** Slow, but far from any deadline of production. */
+const SLOW_MS = 300;
 const GRACE_MS = 2_000;
 const CALLERS = 4;
 
@@ -30,15 +33,19 @@ let client: RawClient;
 
 beforeEach(async () => {
   proxy = await slowProxy(await server.freshDatabase());
-  const storage = { kind: 'postgres', url: proxy.url } as const;
-  cell = await startThrowawayCell(storage, { shards: 8, shard: SHARD });
-  client = new RawClient(cell);
 });
 afterEach(async () => {
   proxy.delayAnswers(0);
   await cell.close();
   await proxy.close();
 });
+
+/** With the deadlines of production, unless given others. */
+async function startCell(shard: Partial<ShardConfig> = {}): Promise<void> {
+  const storage = { kind: 'postgres', url: proxy.url } as const;
+  cell = await startThrowawayCell(storage, { shards: 8, shard });
+  client = new RawClient(cell);
+}
 
 type Outcome = {
   readonly workflowId: string;
@@ -48,12 +55,16 @@ type Outcome = {
 };
 
 /** Starts runs from a few callers for a while. */
-async function startFor(ms: number, prefix: string): Promise<readonly Outcome[]> {
+async function startFor(
+  ms: number,
+  prefix: string,
+  timeoutMs = PATIENCE_MS,
+): Promise<readonly Outcome[]> {
   const outcomes: Outcome[] = [];
   const endAt = performance.now() + ms;
   const caller = async (who: number) => {
     for (let turn = 0; performance.now() < endAt; turn += 1) {
-      outcomes.push(await startOne(`${prefix}-${who}-${turn}`));
+      outcomes.push(await startOne(`${prefix}-${who}-${turn}`, timeoutMs));
       // A refusal may come at once: as real clients, these pause before the next try.
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
@@ -62,7 +73,7 @@ async function startFor(ms: number, prefix: string): Promise<readonly Outcome[]>
   return outcomes;
 }
 
-async function startOne(workflowId: string): Promise<Outcome> {
+async function startOne(workflowId: string, timeoutMs = PATIENCE_MS): Promise<Outcome> {
   const begun = performance.now();
   const request = {
     ...{ namespace: 'default', workflowId, requestId: workflowId },
@@ -71,8 +82,7 @@ async function startOne(workflowId: string): Promise<Outcome> {
   let runId = '';
   let code = 'ok';
   try {
-    const options = { timeoutMs: PATIENCE_MS };
-    ({ runId = '' } = await cell.call('StartWorkflowExecution', request, options));
+    ({ runId = '' } = await cell.call('StartWorkflowExecution', request, { timeoutMs }));
   } catch (error) {
     code = error instanceof AtollError ? error.code : String(error);
   }
@@ -83,7 +93,9 @@ async function startOne(workflowId: string): Promise<Outcome> {
 async function expectNothingLost(outcomes: readonly Outcome[]): Promise<void> {
   for (const { workflowId, runId, code } of outcomes) {
     const again = await startOne(workflowId);
-    expect(again, workflowId).toMatchObject(code === 'ok' ? { code: 'ok', runId } : { code: 'ok' });
+    expect(again).toMatchObject(
+      code === 'ok' ? { workflowId, code, runId } : { workflowId, code: 'ok' },
+    );
     const found = await client.describe(workflowId);
     expect(found.workflowExecutionInfo?.execution?.runId).toBe(again.runId);
     expect(await client.kinds(workflowId)).toBe('Started TaskScheduled');
@@ -91,8 +103,9 @@ async function expectNothingLost(outcomes: readonly Outcome[]): Promise<void> {
 }
 
 test('a database that is slow, but within the deadlines, makes calls slow and nothing else', async () => {
-  proxy.delayAnswers(SHARD.appendDeadlineMs / 3);
-  const outcomes = await startFor(MINUTE_MS / 4, 'slow');
+  await startCell();
+  proxy.delayAnswers(SLOW_MS);
+  const outcomes = await startFor(MINUTE_MS / 4, 'slow', 20_000);
   expect(outcomes.filter(({ code }) => code !== 'ok')).toEqual([]);
   expect(outcomes.length).toBeGreaterThan(CALLERS);
   proxy.delayAnswers(0);
@@ -100,6 +113,7 @@ test('a database that is slow, but within the deadlines, makes calls slow and no
 });
 
 test('a database that is slower than every deadline for a minute costs answers, but no run', async () => {
+  await startCell(SHARD);
   const before = await startFor(500, 'before');
   proxy.delayAnswers(SHARD.appendDeadlineMs * 2);
   const during = await startFor(MINUTE_MS, 'during');
