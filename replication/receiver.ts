@@ -75,7 +75,9 @@ export class Receiver {
     const highest = Math.max(0, ...images.map(({ state }) => state.epoch));
     await this.#admit(source, push.namespaceId, highest);
     for (const { state } of images) assertOf(push.namespaceId, state.namespaceId);
-    const outcomes = await Promise.all(images.map((image) => this.#adopt(image, signal)));
+    const outcomes = await Promise.all(
+      images.map((image) => this.#parts.replicas.adopt(image, signal)),
+    );
     this.#parts.reports.heard(source, []);
     return weave(read, outcomes);
   }
@@ -126,8 +128,9 @@ export class Receiver {
     reports.heard(source, shared);
   }
 
-  async #adopt(image: RunImage, signal: AbortSignal): Promise<ApplyOutcome> {
-    return this.#parts.replicas.adopt(image, signal);
+  /** @throws AtollError `failed-precondition` where the namespace is not kept by both cells */
+  admit(source: string, namespaceId: string): Promise<void> {
+    return this.#admit(source, namespaceId, 0);
   }
 
   /** Looks at the map once more where the known one does not admit the call. */

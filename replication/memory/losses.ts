@@ -1,0 +1,34 @@
+/** Losses in memory: for cells in memory, tests and the simulator. Bounded per namespace. */
+import type { LostExecution } from '../loss-report.ts';
+import type { Loss, Losses } from '../losses.ts';
+
+const MAX_LOSSES = 100_000;
+
+export class MemoryLosses implements Losses {
+  readonly #losses = new Map<string, Loss>();
+
+  async add(losses: readonly Loss[]): Promise<void> {
+    for (const loss of losses) {
+      const key = [loss.namespaceId, loss.epoch, loss.execution.runId].join('/');
+      if (this.#losses.size < MAX_LOSSES || this.#losses.has(key)) this.#losses.set(key, loss);
+    }
+  }
+
+  async list(ask: { readonly namespaceId: string; readonly limit: number }): Promise<{
+    readonly epoch: number;
+    readonly executions: readonly LostExecution[];
+    readonly total: number;
+  }> {
+    const mine = [...this.#losses.values()].filter((one) => one.namespaceId === ask.namespaceId);
+    const epoch = Math.max(0, ...mine.map((one) => one.epoch));
+    const newest = mine
+      .filter((one) => one.epoch === epoch)
+      .map(({ execution }) => execution)
+      .sort((a, b) => compare(a.workflowId, b.workflowId) || compare(a.runId, b.runId));
+    return { epoch, executions: newest.slice(0, ask.limit), total: newest.length };
+  }
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
