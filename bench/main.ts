@@ -48,7 +48,8 @@ async function measure(options: BenchOptions): Promise<number> {
     await stopAll();
   };
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => {
+    process.on(signal, () => {
+      if (interrupted) return;
       interrupted = true;
       process.stderr.write('stopping\n');
       void end().then(() => {

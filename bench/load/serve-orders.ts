@@ -5,7 +5,8 @@ import type { News, Order } from './messages.ts';
 
 /** Answers orders until the last, and says `ready`. Returns how news are told. */
 export function serveOrders<Report>(obey: (order: Order) => void): (news: News<Report>) => void {
-  const tell = (news: News<Report>) => void process.send?.(news);
+  // A bench that is gone hears nothing: 'disconnect' ends this process.
+  const tell = (news: News<Report>) => void process.send?.(news, undefined, undefined, () => {});
   process.on('message', (order: Order) => {
     obey(order);
     if (order.kind === 'stop') process.exit(0);
