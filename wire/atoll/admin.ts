@@ -2,7 +2,7 @@
  * `atoll.admin.v1`, our own API for operators (D1): its messages, its methods, and their plain forms.
  *
  * Place: admin/service answers it, admin/cli calls it. The messages stand in the same root as the contract's, so that
- * reflection knows them as soon as this file is loaded. Times are ms since 1970, lengths of time are ms.
+ * reflection knows them as soon as this file is loaded. Times are ms since 1970, lengths of time are ms; 0 reads as absent.
  */
 import { descriptors, messageType, methodsOf, type MessageType } from '../proto.ts';
 
@@ -59,6 +59,7 @@ export type LaneMessage = {
   total?: Count;
   parked?: Count;
   deadLetters?: Count;
+  /** -1: never. */
   acknowledgedMsAgo?: Count;
   why?: Text;
 };

@@ -1,0 +1,41 @@
+/** The fleet's words as messages of `atoll.admin.v1`. */
+import { DEFAULT_REPLICATION, type Namespace } from '../../fleet/map.ts';
+import type { Move } from '../../fleet/move.ts';
+import type { LaneStatus } from '../../replication/control.ts';
+import type { LaneMessage, MoveMessage, NamespaceMessage } from '../../wire/atoll/admin.ts';
+import type { Answer } from '../moves/facts.ts';
+
+export function moveMessage(move: Move): MoveMessage {
+  const { driver, addedReplica: _, handoverAt: _at, ...rest } = move;
+  return { ...rest, driver: driver?.id };
+}
+
+export function namespaceMessage(namespace: Namespace): NamespaceMessage {
+  const { placement, replication = DEFAULT_REPLICATION, moves = [] } = namespace;
+  return {
+    id: namespace.id,
+    name: namespace.name,
+    description: namespace.description,
+    ownerEmail: namespace.ownerEmail,
+    retentionMs: namespace.retentionMs,
+    registeredAt: namespace.registeredAt,
+    state: namespace.state,
+    active: placement.active,
+    replicas: placement.replicas,
+    epoch: placement.epoch,
+    placement: placement.state.kind,
+    mode: replication.mode,
+    policy: replication.policy,
+    maxLagMs: replication.maxLagMs,
+    moves: moves.map(moveMessage),
+  };
+}
+
+export function laneMessage(
+  ends: { from: string; to: string },
+  lane: Answer<LaneStatus>,
+): LaneMessage {
+  if (lane.kind === 'failed') return { ...ends, kind: 'unreachable', why: lane.message };
+  const { applied: _, skewMs: _skew, acknowledgedMsAgo = -1, ...rest } = lane.value;
+  return { ...ends, ...rest, lagMs: Math.round(rest.lagMs), acknowledgedMsAgo };
+}
