@@ -15,7 +15,7 @@ const E2E = '\\.e2e\\.test\\.ts$';
 /** Code that never ships: tests, what serves them, and what judges the whole from outside. */
 const UNSHIPPED = [TESTS, '/(testing|conformance)/', '^(chaos|examples|bench|tools)/', '^[^/]+$'];
 const ADAPTERS =
-  '^(cell/[^/]+/(sql|memory|etcd|opensearch|s3|file)|cell/membership/single|fleet/(file|memory|etcd))(/|\\.|-)';
+  '^(cell/[^/]+/(sql|memory|etcd|opensearch|s3|file)|cell/membership/single|fleet/(file|memory|etcd)|replication/(sql|memory))(/|\\.|-)';
 const FROM_NPM: DependencyType[] = [
   'npm',
   'npm-dev',
@@ -123,8 +123,15 @@ export const forbidden: readonly IForbiddenRuleType[] = [
     name: 'replication-sees-ports',
     comment: 'replication sees the pure history, the shard and the storage ports of a cell',
     severity: 'error',
-    from: { path: '^replication/', pathNot: [TESTS] },
+    from: { path: '^replication/', pathNot: [TESTS, '^replication/sql/'] },
     to: { path: '^cell/', pathNot: '^cell/(history/|shard/|storage/[^/]+$)' },
+  },
+  {
+    name: 'replication-sql-sees-the-database',
+    comment: "replication's tables lie in the cell's database, reached through its small door",
+    severity: 'error',
+    from: { path: '^replication/sql/', pathNot: [TESTS] },
+    to: { path: '^cell/', pathNot: '^cell/storage/sql/(database|binary-array)\\.ts$' },
   },
 ];
 

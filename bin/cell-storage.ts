@@ -10,6 +10,10 @@ import type { Clock } from '../kernel/clock.ts';
 import { withDeadline } from '../kernel/deadline.ts';
 import type { Log } from '../kernel/log.ts';
 import type { Rng } from '../kernel/rng.ts';
+import type { DeadLetters } from '../replication/dead-letters.ts';
+import type { Losses } from '../replication/losses.ts';
+import { MemoryDeadLetters } from '../replication/memory/dead-letters.ts';
+import { MemoryLosses } from '../replication/memory/losses.ts';
 
 export type CellStorageOptions =
   | { readonly kind: 'memory' }
@@ -20,6 +24,8 @@ export type CellStorage = {
   readonly log: ShardLog;
   readonly views: ShardViews;
   readonly visibility: Visibility;
+  readonly deadLetters: DeadLetters;
+  readonly losses: Losses;
   close(): void;
 };
 
@@ -34,9 +40,18 @@ export async function openCellStorage(
   if (options.storage.kind === 'memory') {
     const database = new MemoryDatabase({ clock, shardCount: options.shards });
     const store = new MemoryStore(database, ports);
-    return { log: store, views: store.views, visibility: new MemoryVisibility(), close: () => {} };
+    return {
+      log: store,
+      views: store.views,
+      visibility: new MemoryVisibility(),
+      deadLetters: new MemoryDeadLetters(),
+      losses: new MemoryLosses(),
+      close: () => {},
+    };
   }
   const { SqlVisibility } = await import('../cell/visibility/sql/sql-visibility.ts');
+  const { SqlDeadLetters } = await import('../replication/sql/dead-letters.ts');
+  const { SqlLosses } = await import('../replication/sql/losses.ts');
   const store = await openDatabaseOf(options.storage.url, ports);
   try {
     await withDeadline(clock, { what: 'migrating the database', timeoutMs: MIGRATE_MS }, (signal) =>
@@ -46,8 +61,15 @@ export async function openCellStorage(
     store.close();
     throw error;
   }
-  const visibility = new SqlVisibility(store.database);
-  return { log: store.log, views: store.views, visibility, close: () => store.close() };
+  const { log, views, database } = store;
+  return {
+    log,
+    views,
+    visibility: new SqlVisibility(database),
+    deadLetters: new SqlDeadLetters(database),
+    losses: new SqlLosses(database),
+    close: () => store.close(),
+  };
 }
 
 /** The store that the URL's scheme calls for, not yet migrated. */

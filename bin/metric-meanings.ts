@@ -17,6 +17,13 @@ export const METRIC_MEANINGS = {
   scanner_heals_total: 'Pending work that nobody drove until the scanner found it: should stay 0.',
   task_failures_total: 'Tasks that workers failed, by cause.',
   tasks_held_total: 'Offers that a full queue refused: their owners hold them.',
+  replication_lag_ms: 'Age of the oldest step that a target has not acknowledged, the worst lane.',
+  replication_pending_steps: 'Steps that targets have not acknowledged, over all lanes.',
+  replication_lanes_copying: 'Lanes too far behind, or new, that send runs whole.',
+  replication_over_budget_total: 'Queues of lanes dropped over their bytes or age: they copy.',
+  replication_parked_total: 'Runs that a target could not take: see the dead letters.',
+  replication_repaired_total: 'Parked runs repaired by their image.',
+  replication_steps_total: 'Steps sent, by what the target answered.',
   router_holds: 'Calls held while their namespace moves between cells.',
   router_retries_total: 'Calls sent again to the cell that is active for their namespace.',
 } as const;

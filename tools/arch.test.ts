@@ -41,6 +41,8 @@ const SOUND = `
   cell/history/c.test.ts: import { readFileSync } from 'node:fs'; import { c } from './c.ts'; export const t = [readFileSync, c];
   cell/storage/sql/d.ts: import pg from 'pg'; export const d = pg;
   cell/visibility/sql/e.ts: import { d } from '../../storage/sql/d.ts'; export const e = d;
+  cell/storage/sql/database.ts: export type Database = 1;
+  replication/sql/f.ts: import type { Database } from '../../cell/storage/sql/database.ts'; export type F = Database;
   cell/e.test.ts: import { d } from './storage/sql/d.ts'; export const t = d;
   bin/f.ts: import { d } from '../cell/storage/sql/d.ts'; import { Command } from 'commander'; export const f = [d, Command];
   chaos/g.ts: import { f } from '../bin/f.ts'; export const g = f;
@@ -68,6 +70,7 @@ const BROKEN = `
   cell/ring-b.ts: import type { A } from './ring-a.ts'; export type B = A;
   cell/frontend/x.ts: export const x = 1;
   replication/p.ts: import type { D } from '../admin/d.ts'; import { x } from '../cell/frontend/x.ts'; export type P = [D, typeof x];
+  replication/sql/q.ts: import { x } from '../../cell/frontend/x.ts'; export const q = x;
   sdk/s.ts: import '../cell/frontend/x.ts';
   admin/d.ts: import '../cell/frontend/x.ts'; export type D = 1;
   examples/e.ts: import '../kernel/log-pino.ts';

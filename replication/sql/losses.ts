@@ -1,0 +1,72 @@
+/** What forced failovers cost, in the cell's own database (migrations/004). */
+import type { Database } from '../../cell/storage/sql/database.ts';
+import { byteaArray, int8Array, textArray } from '../../cell/storage/sql/binary-array.ts';
+import { decodeCbor, encodeCbor } from '../../wire/cbor.ts';
+import type { LostExecution } from '../loss-report.ts';
+import type { Loss, Losses } from '../losses.ts';
+
+const ADD = `
+  INSERT INTO loss (namespace_id, epoch, workflow_id, run_id, execution)
+  SELECT * FROM unnest($1::text[], $2::int8[], $3::text[], $4::text[], $5::bytea[])
+  ON CONFLICT (namespace_id, epoch, workflow_id, run_id) DO UPDATE SET execution = excluded.execution`;
+
+const NEWEST = 'SELECT max(epoch) AS epoch FROM loss WHERE namespace_id = $1';
+const COUNT = 'SELECT count(*) AS total FROM loss WHERE namespace_id = $1 AND epoch = $2';
+const LIST = `
+  SELECT execution FROM loss WHERE namespace_id = $1 AND epoch = $2
+  ORDER BY workflow_id, run_id LIMIT $3`;
+
+export class SqlLosses implements Losses {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async add(losses: readonly Loss[], signal: AbortSignal): Promise<void> {
+    // One statement may not meet a row twice: the later one counts.
+    const newest = new Map(losses.map((loss) => [keyOf(loss), loss] as const));
+    const rows = [...newest].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, loss]) => loss);
+    if (rows.length === 0) return;
+    const values = [
+      textArray(rows.map(({ namespaceId }) => namespaceId)),
+      int8Array(rows.map(({ epoch }) => epoch)),
+      textArray(rows.map(({ execution }) => execution.workflowId)),
+      textArray(rows.map(({ execution }) => execution.runId)),
+      byteaArray(rows.map(({ execution }) => encodeCbor(execution))),
+    ];
+    await this.#database.query(ADD, values, { signal, name: 'loss-add' });
+  }
+
+  async list(
+    ask: { readonly namespaceId: string; readonly limit: number },
+    signal: AbortSignal,
+  ): Promise<{
+    readonly epoch: number;
+    readonly executions: readonly LostExecution[];
+    readonly total: number;
+  }> {
+    const { namespaceId, limit } = ask;
+    const newest = await this.#database.query<{ readonly epoch: number | null }>(
+      NEWEST,
+      [namespaceId],
+      { signal },
+    );
+    const epoch = newest[0]?.epoch ?? 0;
+    const values = [namespaceId, epoch];
+    const counted = await this.#database.query<{ readonly total: number }>(COUNT, values, {
+      signal,
+    });
+    const rows = await this.#database.query<{ readonly execution: Buffer }>(
+      LIST,
+      [...values, limit],
+      { signal },
+    );
+    const executions = rows.map(({ execution }) => decodeCbor(execution) as LostExecution);
+    return { epoch, executions, total: counted[0]?.total ?? 0 };
+  }
+}
+
+function keyOf({ namespaceId, epoch, execution }: Loss): string {
+  return JSON.stringify([namespaceId, epoch, execution.workflowId, execution.runId]);
+}
