@@ -6,20 +6,20 @@
  *  1. One checkpoint statement in flight per host.
  *  2. A shard that did not move is read back: another range = lost, my new checkpoint = done, else the identical
  *     checkpoint again. Never another one before: the first may land late, and nobody would know what the views hold.
- *  3. A checkpoint that is sent again goes alone: a shard whose rows the store refuses holds up no other.
+ *  3. A statement is bounded by shards, rows and bytes (P11), unless it is one shard's alone.
+ *  4. A checkpoint that is sent again goes alone: a shard whose rows the store refuses holds up no other.
  */
 import { sleep, type Clock } from '../../kernel/clock.ts';
 import { AtollError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { Checkpoint, ShardId, ShardLog } from '../storage/shard-log.ts';
+import type { ViewBatch } from '../storage/views.ts';
 import { bounded } from './bounded.ts';
 import { planCheckpoint, type CheckpointPlan } from './checkpoint-plan.ts';
 import type { ShardConfig } from './config.ts';
 import type { Ownership } from './ownership.ts';
 
 type Planned = { readonly ownership: Ownership; readonly plan: CheckpointPlan };
-
-const SHARDS_PER_STATEMENT = 64;
 
 export class Checkpointer {
   readonly #log: ShardLog;
@@ -79,17 +79,37 @@ export class Checkpointer {
   async #writeAll(): Promise<void> {
     const again: Planned[] = [];
     let fresh: Planned[] = [];
+    let size = EMPTY;
     for (const ownership of [...this.#owned()]) {
       if (ownership.ended) continue;
       const unsettled = this.#unsettled.get(ownership);
       const plan = unsettled ?? this.#plan(ownership);
-      if (plan) (unsettled ? again : fresh).push({ ownership, plan });
-      if (fresh.length < SHARDS_PER_STATEMENT) continue;
-      await this.#write(fresh);
-      fresh = [];
+      if (!plan) continue;
+      if (unsettled) {
+        again.push({ ownership, plan });
+        continue;
+      }
+      const added = sizeOf(plan.checkpoint.views);
+      if (fresh.length > 0 && !this.#fits(fresh.length + 1, size, added)) {
+        await this.#write(fresh);
+        // This plan waits like one that is on its way: what is decided meanwhile stays dirty.
+        [fresh, size] = [[], EMPTY];
+      }
+      fresh.push({ ownership, plan });
+      size = { rows: size.rows + added.rows, bytes: size.bytes + added.bytes };
     }
     if (fresh.length > 0) await this.#write(fresh);
     for (const planned of again) await this.#write([planned]);
+  }
+
+  #fits(shards: number, { rows, bytes }: Size, added: Size): boolean {
+    const { checkpointStatementShards, checkpointStatementRows, checkpointStatementBytes } =
+      this.#config;
+    return (
+      shards <= checkpointStatementShards &&
+      rows + added.rows <= checkpointStatementRows &&
+      bytes + added.bytes <= checkpointStatementBytes
+    );
   }
 
   /** A bug of ours that shows here stops the shard, not the process. */
@@ -156,4 +176,23 @@ export class Checkpointer {
       this.wake(); // The store is away: the same checkpoint is sent again after a pause.
     }
   }
+}
+
+type Size = { readonly rows: number; readonly bytes: number };
+
+const EMPTY: Size = { rows: 0, bytes: 0 };
+
+/** How much a shard's views add to a statement: rows, and the bytes of what they hold beside their keys. */
+function sizeOf({ runs, executions, ledger, history, timers, tasks }: ViewBatch): Size {
+  const blobs = [
+    ...runs.map(({ state }) => state),
+    ...executions.map(({ pointer }) => pointer),
+    ...ledger.put.map(({ entry }) => entry),
+    ...history.map(({ events }) => events),
+  ];
+  const others = [ledger.drop, timers.put, timers.drop, tasks.put, tasks.drop];
+  return {
+    rows: blobs.length + others.reduce((sum, rows) => sum + rows.length, 0),
+    bytes: blobs.reduce((sum, blob) => sum + blob.length, 0),
+  };
 }

@@ -18,6 +18,10 @@ export type ShardConfig = {
   readonly tailWaiterLimit: number;
   /** Pause between checkpoints while there is something to write. */
   readonly checkpointIntervalMs: number;
+  /** Shards, view rows and bytes of them in one checkpoint statement; what one shard has beyond goes alone. */
+  readonly checkpointStatementShards: number;
+  readonly checkpointStatementRows: number;
+  readonly checkpointStatementBytes: number;
   /** Runs kept in memory per shard; those that a checkpoint has not covered yet come on top. */
   readonly cachedRunLimit: number;
   /** Bytes of recent history kept with a cached run, to serve sticky workers without a read. */
@@ -55,6 +59,9 @@ export const defaultShardConfig: ShardConfig = {
   tailRecordLimit: 2_000,
   tailWaiterLimit: 5_000,
   checkpointIntervalMs: 1_000,
+  checkpointStatementShards: 64,
+  checkpointStatementRows: 20_000,
+  checkpointStatementBytes: 8 << 20,
   cachedRunLimit: 5_000,
   recentHistoryBytes: 64 * 1024,
   timerWindow: 20_000,
