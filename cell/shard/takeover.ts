@@ -4,9 +4,12 @@
  * Invariants
  *  1. From `claim` on no older checkpoint or truncation can commit.
  *  2. The takeover row lies at end + 1: a fenced owner's next seq meets it, however late it wakes.
- *  3. Another range id than mine in the shard row, at any step: lost, stop.
+ *  3. Another range id than mine in the shard row, at any step: a larger one means lost, stop; a smaller one that a
+ *     standby was promoted which lacks my claim: nothing of mine may be stored there, so begin again.
+ *  4. The fence goes only to the primary on which my claim was seen: its session is asked for before the look.
  */
 import { sleep, type Clock } from '../../kernel/clock.ts';
+import { AtollError } from '../../kernel/errors.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { Rng } from '../../kernel/rng.ts';
 import type {
@@ -52,8 +55,9 @@ export async function takeOver(options: Options): Promise<Takeover> {
 
   const range = await ask((signal) => log.claim(shard, signal));
   for (;;) {
+    const { session } = await ask((signal) => log.verify([], signal));
     const position = await ask((signal) => log.position(shard, signal));
-    if (position.range !== range) return { kind: 'lost', to: position.range };
+    if (position.range !== range) return outranged(options, range, position.range);
     const row: LogRow = {
       shard,
       seq: (position.end + 1) as Seq,
@@ -62,10 +66,10 @@ export async function takeOver(options: Options): Promise<Takeover> {
       takeover: true,
       record: encodeRecord([]),
     };
-    const placed = await place(options, row, position.end);
-    if (placed.kind === 'fenced') continue; // Somebody's row landed first: look again (step 2).
+    // Somebody's row landed first, or the session ended: look again (step 2).
+    if (!(await isPlaced(options, row, session))) continue;
     const tail = await ask((signal) => log.tail(shard, signal));
-    if (tail.range !== range) return { kind: 'lost', to: tail.range };
+    if (tail.range !== range) return outranged(options, range, tail.range);
     assertSound(tail, row);
     return {
       kind: 'taken',
@@ -73,36 +77,36 @@ export async function takeOver(options: Options): Promise<Takeover> {
         range,
         seq: row.seq,
         checkpoint: tail.checkpoint,
-        session: placed.session,
+        session,
         rows: tail.rows,
       },
     };
   }
 }
 
-type Placed =
-  { readonly kind: 'committed'; readonly session: SessionId } | { readonly kind: 'fenced' };
-
 const PLACE_TRIES = 20;
 
 /** Appends the takeover row in a statement of its own; an unknown outcome is settled with the identical row. */
-async function place(options: Options, row: LogRow, end: Seq): Promise<Placed> {
+async function isPlaced(options: Options, row: LogRow, session: SessionId): Promise<boolean> {
   const { log, clock, statementDeadlineMs } = options;
   let outcome: AppendOutcome | undefined;
   for (let attempt = 0; attempt < PLACE_TRIES; attempt += 1) {
     if (attempt > 0) await sleep(clock, Math.min(10 * 2 ** attempt, 500));
-    const { session } = await bounded(clock, statementDeadlineMs, (signal) =>
-      log.verify([{ shard: row.shard, range: row.range, committed: end }], signal),
-    );
     [outcome] = await bounded(clock, statementDeadlineMs, (signal) =>
       log.append([row], session, signal),
     );
-    if (outcome?.kind === 'committed') return { kind: 'committed', session };
-    if (outcome?.kind === 'fenced') return { kind: 'fenced' };
+    if (outcome?.kind === 'committed') return true;
+    if (outcome?.kind === 'fenced' || outcome?.kind === 'stale-session') return false;
   }
   throw new Error(`the takeover row of shard ${row.shard} stayed unknown`, {
     cause: outcome?.kind === 'unknown' ? outcome.cause : outcome,
   });
+}
+
+/** The shard row carries another range than the one that was handed out here. */
+function outranged({ shard }: Options, mine: RangeId, found: RangeId): Takeover {
+  if (found > mine) return { kind: 'lost', to: found };
+  throw notStored(shard, 'claim');
 }
 
 function assertSound(tail: Tail, takeover: LogRow): void {
@@ -120,8 +124,14 @@ function assertSound(tail: Tail, takeover: LogRow): void {
     expected += 1;
     range = row.range;
   }
-  invariant(
-    tail.rows.some((row) => row.seq === takeover.seq && row.range === takeover.range),
-    `shard ${takeover.shard}: my takeover row ${takeover.seq} is not in the tail`,
+  const placed = tail.rows.some((row) => row.seq === takeover.seq && row.range === takeover.range);
+  if (!placed) throw notStored(takeover.shard, 'takeover row');
+}
+
+/** Nothing has been acknowledged on the strength of it: the takeover begins again. */
+function notStored(shard: ShardId, what: string): AtollError {
+  return new AtollError(
+    'unavailable',
+    `the ${what} of shard ${shard} is gone: a standby was promoted that lacked it`,
   );
 }

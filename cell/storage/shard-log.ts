@@ -9,6 +9,8 @@
  *  4. A session is one unbroken acquaintance with one primary. After any reconnect the session is another one, and an
  *     append that names the old one is not sent (`stale-session`): the owner must `verify` first, so that it never
  *     goes on over a hole that a promoted standby left (PROTOCOLS 1).
+ *  5. No range is handed out twice, not even where a promoted standby lacks that it was: claims draw it above the old
+ *     one, among so many that two which begin at the same one do not meet.
  */
 import type { RangeId, Seq, SessionId, ShardId } from './ids.ts';
 import type { ViewBatch } from './views.ts';
@@ -92,7 +94,7 @@ export interface ShardLog {
     signal: AbortSignal,
   ): Promise<{ readonly session: SessionId; readonly verdicts: readonly Verdict[] }>;
 
-  /** Takeover, step 1: raises the shard's range and returns it. From here no older checkpoint commits. */
+  /** Takeover, step 1: raises the shard's range (promise 5) and returns it. From here no older checkpoint commits. */
   claim(shard: ShardId, signal: AbortSignal): Promise<RangeId>;
 
   /** Takeover, step 2 (and what became of a checkpoint): range, checkpoint and last position, in one snapshot. */

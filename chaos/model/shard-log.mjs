@@ -1,6 +1,7 @@
 /**
  * PROTOCOLS 1-4 for one shard: two hosts, late statements, lost answers, checkpoints that truncate, sleeping owners, one read.
  * An append lands in one step and its answer is heard in another: in between another host may take over, one seq behind.
+ * A standby that lacks the newest claim may be promoted once: what the claim's owner believes is then nowhere stored.
  * Run: node shard-log.mjs [ops takeovers checkpoints] [--traces]     (defaults 2 3 2: 335,000 states, a minute)
  */
 import { check } from './explore.mjs';
@@ -31,6 +32,9 @@ function model(rule) {
     takeovers: 0,
     checkpoints: 0,
     timeouts: 0,
+    life: 1, // which primary: sessions of an older one send nothing more
+    unclaimed: undefined, // the range before the newest claim, while that is the newest change
+    lostRange: undefined, // the claim that a promoted standby lacked
   });
 
   const tailEnd = (db) => db.log.reduce((m, r) => Math.max(m, r.seq), db.ckpt);
@@ -41,8 +45,19 @@ function model(rule) {
     const add = (label, f) => {
       const n = clone(s);
       f(n);
+      if (JSON.stringify(n.db) !== JSON.stringify(s.db) && n.db.range === s.db.range)
+        delete n.unclaimed; // Something was stored since: a standby that has it has the claim too.
       out.push([label, n]);
     };
+    if (s.unclaimed !== undefined && s.life === 1) {
+      add('a standby without the newest claim becomes primary', (n) => {
+        n.life += 1;
+        n.lostRange = n.db.range;
+        n.db.range = n.unclaimed;
+        delete n.unclaimed;
+        n.wire = []; // Statements on their way never land on another primary.
+      });
+    }
     for (const h of HOSTS) {
       const me = s.hosts[h];
       // Takeover may start at any time, also while the other host believes it owns the shard.
@@ -52,9 +67,13 @@ function model(rule) {
           n.hosts[h] = { mode: rule['range row first'] ? 'claim' : 'seek' };
         });
       }
-      if (me.mode === 'claim') {
-        add(`h${h} raises the shard row's range`, (n) => {
-          n.db.range += 1;
+      // A range is drawn above the old one, at random: after a lost claim it may be above or below that, never the same.
+      let steps = rule['no range is handed out twice'] ? [2] : [1];
+      if (s.lostRange === s.db.range + 2) steps = [1, 3];
+      for (const step of me.mode === 'claim' ? steps : []) {
+        add(`h${h} raises the shard row's range by ${step}`, (n) => {
+          n.unclaimed = n.db.range;
+          n.db.range += step;
           n.hosts[h] = rule['range row first']
             ? { mode: 'seek', range: n.db.range }
             : { ...me, mode: 'load', range: n.db.range };
@@ -66,13 +85,17 @@ function model(rule) {
             rule['range row first'] &&
             rule['another range in the shard row means lost'] &&
             n.db.range !== me.range;
-          n.hosts[h] = outranged ? lose() : { ...me, mode: 'fence', seq: tailEnd(n.db) + 1 };
+          n.hosts[h] = outranged
+            ? lose()
+            : { ...me, mode: 'fence', seq: tailEnd(n.db) + 1, life: n.life };
         });
       }
       if (me.mode === 'fence') {
         add(`h${h} appends its takeover row at ${me.seq}`, (n) => {
           const range = me.range ?? Math.max(n.db.range, ...n.db.log.map((r) => r.range)) + 1;
-          if (n.db.log.some((r) => r.seq === me.seq)) n.hosts[h].mode = 'seek';
+          const elsewhere =
+            rule['the fence goes to the primary that was looked at'] && me.life !== n.life;
+          if (elsewhere || n.db.log.some((r) => r.seq === me.seq)) n.hosts[h].mode = 'seek';
           else {
             n.db.log.push({ seq: me.seq, range, kind: 'takeover' });
             n.hosts[h] = { ...me, mode: rule['range row first'] ? 'load' : 'claim', range };
@@ -204,7 +227,8 @@ function model(rule) {
 
   function broken(s) {
     if (s.stale) return s.stale;
-    if (s.unsound && Object.values(rule).every(Boolean)) return s.unsound;
+    const strict = { ...rule, 'the fence goes to the primary that was looked at': true };
+    if (s.unsound && Object.values(strict).every(Boolean)) return s.unsound;
     const t = truth(s.db);
     const lost = s.acked.find((o) => !t.includes(o));
     if (lost) return `P1: acknowledged op ${lost} is lost`;
@@ -230,4 +254,6 @@ check('shard log', model, [
   'checkpoint compares',
   'range row first',
   'replay skips what the view holds',
+  'no range is handed out twice',
+  'the fence goes to the primary that was looked at',
 ]);

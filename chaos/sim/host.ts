@@ -74,8 +74,10 @@ export function startHost(world: CellWorld, options: HostOptions): Host {
   const { time, database, trace } = world;
   const { name, shards, rng } = options;
   const gate = new HostGate(time, options.wallOffsetMs);
+  const claims = rng.fork('claims');
   const store = new MemoryStore(database, {
     clock: time,
+    claimStep: () => claims.integer(1, 1_000_000),
     rng: rng.fork('store'),
     faults: storeFaults(world, options),
     latencyMs: { from: 0.3, to: 3 },

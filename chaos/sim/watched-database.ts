@@ -15,12 +15,7 @@ import {
   MemoryDatabase,
   type MemoryDatabaseOptions,
 } from '../../cell/storage/memory/memory-database.ts';
-import {
-  Changes,
-  headOf,
-  type ShardHead,
-  type StoredRow,
-} from '../../cell/storage/memory/tables.ts';
+import { Changes, headOf, type StoredRow } from '../../cell/storage/memory/tables.ts';
 import type { WorldTime } from './world-time.ts';
 
 export type SeenRow = LogRow & {
@@ -39,7 +34,7 @@ export class WatchedDatabase extends MemoryDatabase {
   readonly breaches: string[] = [];
   readonly #time: WorldTime;
   #order = 0;
-  #sinceClaim = 0;
+  #sincePromotion = 0;
   rowsSeen = 0;
   takeoversSeen = 0;
 
@@ -52,33 +47,27 @@ export class WatchedDatabase extends MemoryDatabase {
   override transact<Result>(work: (changes: Changes) => Result): Result {
     const inserted: Inserted[] = [];
     let changed = false;
-    let claimed = false;
     const result = super.transact((changes) => {
-      const watched = new WatchedChanges(changes, (value, before) => {
+      const watched = new WatchedChanges(changes, (value) => {
         changed = true;
         if (isLogRow(value)) inserted.push({ row: value, shard: value.shard });
-        if (isHead(value) && isHead(before) && value.range !== before.range) claimed = true;
       });
       return work(watched);
     });
-    if (claimed) this.#sinceClaim = 0;
-    else if (changed) this.#sinceClaim += 1;
+    if (changed) this.#sincePromotion += 1;
     for (const { row } of inserted) this.#see(row);
     if (this.lost.length > 0) this.#regain();
     return result;
   }
 
-  /**
-   * How many of the newest statements a standby may lack. Not a claim: a range id that is handed out twice is beyond
-   * what the log can tell.
-   */
+  /** How many of the newest statements a standby may lack, claims among them. */
   get losable(): number {
-    return this.#sinceClaim;
+    return this.#sincePromotion;
   }
 
   override promoteStandby(statements: number): void {
     super.promoteStandby(statements);
-    this.#sinceClaim = 0;
+    this.#sincePromotion = 0;
     this.effective.forEach((rows, index) => {
       const tables = this.tables(index as ShardId);
       const { checkpoint } = headOf(tables);
@@ -140,19 +129,19 @@ export class WatchedDatabase extends MemoryDatabase {
   }
 }
 
-/** Passes changes on, and tells of each what was and what is. */
+/** Passes changes on, and tells of each what is. */
 class WatchedChanges extends Changes {
   readonly #inner: Changes;
-  readonly #see: (value: unknown, before: unknown) => void;
+  readonly #see: (value: unknown) => void;
 
-  constructor(inner: Changes, see: (value: unknown, before: unknown) => void) {
+  constructor(inner: Changes, see: (value: unknown) => void) {
     super();
     this.#inner = inner;
     this.#see = see;
   }
 
   override set<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): void {
-    this.#see(value, map.get(key));
+    this.#see(value);
     this.#inner.set(map, key, value);
   }
 
@@ -163,8 +152,4 @@ class WatchedChanges extends Changes {
 
 function isLogRow(value: unknown): value is StoredRow {
   return typeof value === 'object' && value !== null && 'nonce' in value;
-}
-
-function isHead(value: unknown): value is ShardHead {
-  return typeof value === 'object' && value !== null && 'deleted' in value;
 }

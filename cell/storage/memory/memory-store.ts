@@ -46,6 +46,11 @@ export type MemoryStoreOptions = {
   readonly latencyMs?: { readonly from: number; readonly to: number };
   /** How long an append waits for a key that an open transaction holds. Default 3,000. */
   readonly statementMs?: number;
+  /**
+   * How far a claim raises the range. Default 1: only where standbys are promoted can a claim get lost, and then the
+   * step must be drawn (promise 5 of the port).
+   */
+  readonly claimStep?: () => number;
 };
 
 export class MemoryStore implements ShardLog {
@@ -105,7 +110,7 @@ export class MemoryStore implements ShardLog {
       (changes) => {
         const tables = this.#database.tables(shard);
         const head = headOf(tables);
-        const range = (head.range + 1) as RangeId;
+        const range = (head.range + (this.#options.claimStep?.() ?? 1)) as RangeId;
         changes.set(tables.head, 'head', { ...head, range });
         this.#prune(tables, changes);
         return range;

@@ -26,8 +26,10 @@ export type Runner = {
   run<Row>(statement: Statement, signal: AbortSignal): Promise<readonly Row[]>;
 };
 
+// Drawn, not counted: two claims from the same range, one of which a promoted standby lacks, must not meet.
 const CLAIM = `
-  UPDATE shard SET range_id = range_id + 1 WHERE shard_id = $1 RETURNING range_id`;
+  UPDATE shard SET range_id = range_id + 1 + floor(random() * $2::float8)::int8
+  WHERE shard_id = $1 RETURNING range_id`;
 
 // Late statements leave stray rows below the checkpoint, and takeovers add up: both are swept when a shard is claimed.
 const PRUNE = `
@@ -54,13 +56,14 @@ const VERIFY = `
   FROM unnest($1::int4[], $2::int8[]) WITH ORDINALITY AS asked(shard_id, committed, ordinal)
   JOIN shard s ON s.shard_id = asked.shard_id`;
 
+/** @param spread how many ranges the next one is drawn from */
 export async function claimShard(
   runner: Runner,
-  shard: ShardId,
+  { shard, spread }: { readonly shard: ShardId; readonly spread: number },
   signal: AbortSignal,
 ): Promise<RangeId> {
   const rows = await runner.run<{ readonly range_id: RangeId }>(
-    { name: 'claim', text: CLAIM, values: [shard] },
+    { name: 'claim', text: CLAIM, values: [shard, spread] },
     signal,
   );
   return (rows[0] ?? notProvisioned(shard)).range_id;

@@ -29,6 +29,7 @@ test('a shard whose newest rows the promoted standby lacks stops and says so, an
   await pair.streamed();
   await pair.stopStreaming();
   await pair.start(lost);
+  const claimed = await pair.claim(2 as ShardId);
   await pair.failOver();
 
   const before = await pair.rows(torn);
@@ -44,6 +45,8 @@ test('a shard whose newest rows the promoted standby lacks stops and says so, an
   await pair.signal(beside);
   await pair.start(after);
   expect(pair.stops).toHaveLength(1);
+  // The standby lacks that claim too, and hands out another range.
+  expect(await pair.claim(2 as ShardId)).not.toBe(claimed);
   await pair.close();
 });
 

@@ -34,6 +34,8 @@ import { WriterSessions } from './writer-session.ts';
 
 const READERS = 4;
 const OLDEST_SERVER = 150_000;
+/** Leaves room for millions of claims of each shard below the largest safe integer. */
+const CLAIM_SPREAD = 2 ** 30;
 
 export type SqlStoreOptions = {
   /** `postgres://user:password@host:port/database` */
@@ -42,6 +44,8 @@ export type SqlStoreOptions = {
   readonly log: Log;
   /** Default `read committed`. */
   readonly isolation?: 'read committed' | 'repeatable read';
+  /** How many ranges a claim draws the next one from; 1 counts them, for tests that name them. Default 2^30. */
+  readonly claimSpread?: number;
   /** When the server ends an append or a read barrier, in ms; keep it below what appenders wait. Default 3,000. */
   readonly writeStatementMs?: number;
   /** When the server ends any other statement, in ms. Default 15,000. */
@@ -96,7 +100,14 @@ export async function openStore(options: SqlStoreOptions, kind: ServerKind): Pro
     kind.checkpointConnections,
   );
   return {
-    log: new SqlShardLog({ kind, sessions, pool, checkpoints, log: options.log }),
+    log: new SqlShardLog({
+      kind,
+      sessions,
+      pool,
+      checkpoints,
+      log: options.log,
+      claimSpread: options.claimSpread ?? CLAIM_SPREAD,
+    }),
     views: new SqlViews(pool),
     database: pool,
     migrate: (signal) => migrate(pool, { product: kind.server.product, log: options.log, signal }),
@@ -145,6 +156,7 @@ type SqlShardLogParts = {
   readonly pool: ConnectionPool;
   readonly checkpoints: ConnectionPool;
   readonly log: Log;
+  readonly claimSpread: number;
 };
 
 class SqlShardLog implements ShardLog {
@@ -180,9 +192,10 @@ class SqlShardLog implements ShardLog {
   }
 
   async claim(shard: ShardId, signal: AbortSignal): ReturnType<ShardLog['claim']> {
-    const range = await claimShard(this.#parts.pool, shard, signal);
+    const { pool, claimSpread: spread } = this.#parts;
+    const range = await claimShard(pool, { shard, spread }, signal);
     // Housekeeping that nobody waits for: what it leaves, the next claim sweeps.
-    pruneShard(this.#parts.pool, shard, signal).catch((error: unknown) =>
+    pruneShard(pool, shard, signal).catch((error: unknown) =>
       this.#parts.log.debug({ shard, error }, 'did not prune the log'),
     );
     return range;

@@ -14,7 +14,7 @@ import { ShardHost } from '../../../shard/shard-host.ts';
 import { shardOf } from '../../../shard/shard-of.ts';
 import type { Stop } from '../../../shard/shard-owner.ts';
 import { NAMESPACE } from '../../conformance/samples.ts';
-import type { ShardId } from '../../shard-log.ts';
+import type { RangeId, ShardId } from '../../shard-log.ts';
 import { openSqlStore, type SqlStore } from '../sql-store.ts';
 import { cuttableProxy, type CuttableProxy } from './cuttable-proxy.ts';
 import { runSql } from './raw-connection.ts';
@@ -103,6 +103,19 @@ export class ShardPair {
     const input = { kind: 'signal', requestId: '', name: 'go', identity: 'client' } as const;
     const target = { namespaceId: NAMESPACE, workflowId };
     await this.host.execute(target, input, { signal: AbortSignal.timeout(20_000), epoch: 1 });
+  }
+
+  /** Claims a shard beside the host, as another process does; tried again while the database is away. */
+  async claim(shard: ShardId): Promise<RangeId> {
+    let range: RangeId | undefined;
+    const claim = async () => {
+      range ??= await this.#store.log
+        .claim(shard, AbortSignal.timeout(5_000))
+        .catch(() => undefined);
+      return range;
+    };
+    await expect.poll(claim, PATIENT).toBeDefined();
+    return claim() as Promise<RangeId>;
   }
 
   /** Everything that is stored has reached the standby. */

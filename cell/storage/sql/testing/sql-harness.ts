@@ -81,6 +81,7 @@ export function sqlHarness(
         log: silentLog,
         // A loaded machine must not turn a wait for a lock into a timeout.
         writeStatementMs: 45_000,
+        claimSpread: 1,
       };
       const store = await adapter.open(options, url);
       stores.push(store);

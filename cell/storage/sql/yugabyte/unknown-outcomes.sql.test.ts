@@ -13,7 +13,8 @@ import { openYugabyteStore } from './yugabyte-store.ts';
 const server = useTestServer();
 
 function open(url: string): Promise<SqlStore> {
-  return openYugabyteStore({ url: asYugabyte(url), clock: systemClock, log: silentLog });
+  const at = { url: asYugabyte(url), clock: systemClock, log: silentLog };
+  return openYugabyteStore({ ...at, claimSpread: 1 });
 }
 
 async function opened(): Promise<{ readonly store: SqlStore; readonly url: string }> {
