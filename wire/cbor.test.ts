@@ -58,3 +58,19 @@ describe('canonical CBOR', () => {
     expect(read).toThrow(expect.objectContaining({ code: 'data-loss' }) as Error);
   });
 });
+
+const LETTERS = ['z', 'é', '𝒳', 'a', 'B'];
+
+test('keys are sorted by UTF-16 code units, few of them and many', () => {
+  for (const count of [2, 3, 9, 24, 25, 60]) {
+    const names = Array.from(
+      { length: count },
+      (_, i) => `${LETTERS[(i * 3) % 5]}${(i * 37) % 61}`,
+    );
+    const fields = Object.fromEntries(names.map((name, i) => [name, i]));
+    const sorted = Object.fromEntries(Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1)));
+    const bytes = encodeCbor(fields);
+    expect(Object.keys(decodeCbor(bytes) as object)).toEqual(Object.keys(sorted));
+    expect(encodeCbor(sorted)).toEqual(bytes);
+  }
+});

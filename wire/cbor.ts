@@ -36,19 +36,44 @@ export function decodeCbor(bytes: Uint8Array): unknown {
   }
 }
 
-/** The value with sorted keys and without undefined fields. */
+/** The value with sorted keys and without undefined fields. An array that has no objects stays as it is. */
 function canonical(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (value instanceof Uint8Array) return value;
-  if (Array.isArray(value)) return value.map(canonical);
+  if (Array.isArray(value)) return canonicalArray(value);
   invariant(
     value.constructor === Object,
     `cannot encode a ${value.constructor?.name ?? 'bare object'} as CBOR`,
   );
   const fields = value as Readonly<Record<string, unknown>>;
   const sorted: Record<string, unknown> = {};
-  for (const key of Object.keys(fields).sort()) {
-    if (fields[key] !== undefined) sorted[key] = canonical(fields[key]);
+  for (const key of sortedKeys(fields)) {
+    const field = fields[key];
+    if (field !== undefined) sorted[key] = canonical(field);
   }
   return sorted;
+}
+
+function canonicalArray(values: readonly unknown[]): readonly unknown[] {
+  const changed = values.some((value) => typeof value === 'object' && value !== null);
+  return changed ? values.map(canonical) : values;
+}
+
+const FEW_KEYS = 24;
+
+/** By UTF-16 code units. Few keys are put in order by hand: the library's sort costs more than all the rest here. */
+function sortedKeys(fields: Readonly<Record<string, unknown>>): readonly string[] {
+  const keys = Object.keys(fields);
+  if (keys.length > FEW_KEYS) return keys.sort();
+  for (let i = 1; i < keys.length; i += 1) {
+    const key = keys[i] ?? '';
+    let place = i;
+    for (let before = keys[place - 1]; before !== undefined && before > key;) {
+      keys[place] = before;
+      place -= 1;
+      before = keys[place - 1];
+    }
+    keys[place] = key;
+  }
+  return keys;
 }

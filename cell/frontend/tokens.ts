@@ -45,13 +45,25 @@ export function activityTaskOf(
   bytes: Bytes,
   call: AdmittedCall,
 ): { readonly run: RunRef; readonly claim: ActivityClaim } {
-  if (hasBytes(bytes) && !parts.tokens.isOurs(bytes)) throw notFound(UNKNOWN_ACTIVITY);
-  const token = open(parts, ACTIVITY_TASK_TOKEN, { bytes, call });
-  const { namespaceId, workflowId, runId, scheduledEventId, activityId, attempt } = token;
+  const { namespaceId, workflowId, runId, scheduledEventId, activityId, attempt } = openActivity(
+    parts,
+    bytes,
+    call,
+  );
   return {
     run: { namespaceId, workflowId, runId },
     claim: { scheduledEventId, activityId, attempt },
   };
+}
+
+/** One look at the signature where all is well; a second one tells what is wrong. */
+function openActivity(parts: Pick<FrontendParts, 'tokens'>, bytes: Bytes, call: AdmittedCall) {
+  try {
+    return open(parts, ACTIVITY_TASK_TOKEN, { bytes, call });
+  } catch (thrown) {
+    if (hasBytes(bytes) && !parts.tokens.isOurs(bytes)) throw notFound(UNKNOWN_ACTIVITY);
+    throw thrown;
+  }
 }
 
 /** A token or page token is there at all. */
