@@ -61,9 +61,7 @@ export class LaneQueue {
     const row = rows.get(entry.seq);
     if (row === undefined) rows.set(entry.seq, { entries: 1, at: entry.at });
     else row.entries += 1;
-    const waiting = this.#behind.get(entry.runId);
-    if (waiting === undefined) this.#ready.push(entry);
-    else waiting.push(entry);
+    this.#ready.push(entry);
   }
 
   /** The next push: at most so many entries and bytes (at least one, if any is ready). They are in flight then. */
@@ -86,9 +84,12 @@ export class LaneQueue {
     return [...this.#flight];
   }
 
-  /** The push failed: what it held goes first again. */
+  /** The push failed: what is not settled or held of it goes first again. */
   giveBack(): void {
-    this.#ready = [...this.#flight.filter((entry) => this.#pending.has(entry)), ...this.#ready];
+    const back = this.#flight.filter(
+      (entry) => this.#pending.has(entry) && !this.#behind.get(entry.runId)?.includes(entry),
+    );
+    this.#ready = [...back, ...this.#ready];
     this.#flight = [];
   }
 
@@ -132,12 +133,11 @@ export class LaneQueue {
   release(runId: string, upTo: number): void {
     const entries = this.#behind.get(runId) ?? [];
     this.#behind.delete(runId);
-    const later: LaneEntry[] = [];
-    for (const entry of entries) {
-      if (entry.number <= upTo) this.settle(entry);
-      else if (this.#pending.has(entry)) later.push(entry);
-    }
-    this.#ready = [...later, ...this.#ready];
+    // Those that are still in the queue are younger than those that wait.
+    this.#ready = [...entries, ...this.#ready].filter((entry) => {
+      if (entry.runId === runId && entry.number <= upTo) this.settle(entry);
+      return this.#pending.has(entry);
+    });
   }
 
   /** Settles all that is pending of a run: a dead letter stands for it. */
