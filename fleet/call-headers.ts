@@ -18,3 +18,5 @@ export const OWNER_HEADER = 'atoll-owner';
 
 /** `REFUSED_HEADER` of a cell that is not active for the namespace. */
 export const NOT_ACTIVE = 'not-active';
+/** `REFUSED_HEADER` of a cell whose namespace is closed for its move (PROTOCOLS 8): hold the call, and send it again. */
+export const HANDOVER = 'handover';
