@@ -27,6 +27,18 @@ export type RouterConfig = {
   readonly namespaceCallsPerSecond: number;
   /** Starts a second among them. */
   readonly namespaceStartsPerSecond: number;
+  /** How long a call without a deadline of its own is held while its namespace moves. 100 ms … 10 min. */
+  readonly holdMs: number;
+  /** Calls of one namespace that are held at a time; beyond, they are refused. 1 … `heldCalls`. */
+  readonly heldCallsPerNamespace: number;
+  /** Calls of all namespaces together that are held at a time. At most 1,000,000. */
+  readonly heldCalls: number;
+  /** Bytes of the held requests of one namespace. 1 KiB … `heldBytes`. */
+  readonly heldBytesPerNamespace: number;
+  /** Bytes of the held requests of all namespaces together. */
+  readonly heldBytes: number;
+  /** How often cells may refuse one call for a handover before it is given up. 1 … 100. */
+  readonly maxHandoverRefusals: number;
   /** How long a change of the fleet map (a registration) may take. */
   readonly mapUpdateMs: number;
   /** How long `close` waits for calls in flight before it cuts them off. */
@@ -45,6 +57,12 @@ export const DEFAULT_ROUTER_CONFIG: RouterConfig = {
   maxStreamsPerClient: 10_000,
   namespaceCallsPerSecond: 50_000,
   namespaceStartsPerSecond: 5_000,
+  holdMs: 10_000,
+  heldCallsPerNamespace: 10_000,
+  heldCalls: 50_000,
+  heldBytesPerNamespace: 64 * 1024 * 1024,
+  heldBytes: 256 * 1024 * 1024,
+  maxHandoverRefusals: 8,
   mapUpdateMs: 10_000,
   drainMs: 2_000,
 };
@@ -65,5 +83,23 @@ export function routerConfig(given: Partial<RouterConfig> = {}): RouterConfig {
     'namespaceCallsPerSecond, namespaceStartsPerSecond: at least 1',
   );
   invariant(config.maxStreamsPerClient >= 1, 'maxStreamsPerClient: at least 1');
+  checkHolds(config);
   return config;
+}
+
+function checkHolds(config: RouterConfig): void {
+  const { heldCallsPerNamespace, heldCalls, heldBytesPerNamespace, heldBytes } = config;
+  invariant(config.holdMs >= 100 && config.holdMs <= 600_000, 'holdMs: 100 ms to 10 min');
+  invariant(
+    heldCallsPerNamespace >= 1 && heldCalls >= heldCallsPerNamespace && heldCalls <= 1_000_000,
+    'heldCallsPerNamespace: 1 to heldCalls; heldCalls: at most 1,000,000',
+  );
+  invariant(
+    heldBytesPerNamespace >= 1024 && heldBytes >= heldBytesPerNamespace,
+    'heldBytesPerNamespace: 1 KiB to heldBytes',
+  );
+  invariant(
+    config.maxHandoverRefusals >= 1 && config.maxHandoverRefusals <= 100,
+    'maxHandoverRefusals: 1 to 100',
+  );
 }
