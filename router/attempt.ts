@@ -2,7 +2,7 @@
  * One call on one cell: the request's bytes up, the answer's bytes, headers and trailers down, none of them decoded
  * (D11).
  *
- * Place: made by call.ts, once for a call and once more after a cell that was not active. It owns the stream to the
+ * Place: made by call.ts, once for a call, and again after a cell that did nothing. It owns the stream to the
  * cell; the client's stream it answers, but call.ts reads.
  *
  * Invariants
@@ -18,7 +18,13 @@ import type {
   OutgoingHttpHeaders,
   ServerHttp2Stream,
 } from 'node:http2';
-import { EPOCH_HEADER, NOT_ACTIVE, OWNER_HEADER, REFUSED_HEADER } from '../fleet/call-headers.ts';
+import {
+  EPOCH_HEADER,
+  HANDOVER,
+  NOT_ACTIVE,
+  OWNER_HEADER,
+  REFUSED_HEADER,
+} from '../fleet/call-headers.ts';
 import { AtollError } from '../kernel/errors.ts';
 import { statusHeaders } from '../kernel/rpc/status.ts';
 import { guard, sendTrailers, stopRequest } from './answer.ts';
@@ -31,13 +37,20 @@ const END_STREAM = 1;
 /** Where a refusing cell thinks that the namespace lives. */
 export type OwnerHint = { readonly owner: string; readonly epoch: number };
 
+/** Why a cell did nothing. */
+export type Refusal =
+  /** It is not active for the namespace. */
+  | { readonly kind: 'not-active'; readonly hint: OwnerHint }
+  /** The namespace is closed there while it moves. */
+  | { readonly kind: 'handover' };
+
 export interface AttemptOwner {
   /** The answer has begun: the request need not be kept any more. */
   answering(): void;
   /** The client has its whole answer. */
   answered(): void;
-  /** The cell did nothing, since it is not active for the namespace. */
-  refused(hint: OwnerHint): void;
+  /** The cell did nothing. */
+  refused(refusal: Refusal): void;
   /** The connection ended before an answer began. */
   lost(): void;
 }
@@ -172,13 +185,10 @@ export class Attempt implements Waiter {
   }
 
   #wasRefused(headers: IncomingHttpHeaders): boolean {
-    if (headers[REFUSED_HEADER] !== NOT_ACTIVE) return false;
+    const refusal = refusalIn(headers);
+    if (refusal === undefined) return false;
     this.#finish();
-    const epoch = Number(headers[EPOCH_HEADER]);
-    this.#parts.owner.refused({
-      owner: String(headers[OWNER_HEADER] ?? ''),
-      epoch: Number.isSafeInteger(epoch) ? epoch : 0,
-    });
+    this.#parts.owner.refused(refusal);
     return true;
   }
 
@@ -187,4 +197,16 @@ export class Attempt implements Waiter {
     this.#parts.waiters.delete(this);
     if (!this.#stream.closed && !this.#ended) this.#stream.close(CANCEL);
   }
+}
+
+function refusalIn(headers: IncomingHttpHeaders): Refusal | undefined {
+  const why = headers[REFUSED_HEADER];
+  if (why === HANDOVER) return { kind: 'handover' };
+  if (why !== NOT_ACTIVE) return undefined;
+  const epoch = Number(headers[EPOCH_HEADER]);
+  const hint = {
+    owner: String(headers[OWNER_HEADER] ?? ''),
+    epoch: Number.isSafeInteger(epoch) ? epoch : 0,
+  };
+  return { kind: 'not-active', hint };
 }

@@ -1,36 +1,36 @@
 /**
- * One call of a client, from its first header to its last: which namespace, which cell, and once more on the owner if
- * that cell was not active (D8, D11).
+ * One call of a client, from its first header to its last: which namespace, which cell, and again on the owner if that
+ * cell did nothing (D8, D11).
  *
- * Place: made by router.ts for every gRPC stream. It reads the client's stream; attempt.ts carries the bytes.
+ * Place: made by router.ts for every gRPC stream. It reads the client's stream; attempt.ts carries the bytes, holds.ts
+ * keeps the call while its namespace moves.
  *
  * Invariants
- *  1. A call is tried at most twice, the second time only after a cell said that it did nothing (P4), and
- *     NamespaceNotActive never reaches the client.
+ *  1. A call is tried again only after a cell said that it did nothing (P4): once after a cell that was not active, and
+ *     after at most `maxHandoverRefusals` that were closed for a move. NamespaceNotActive never reaches the client.
  *  2. At most `maxReplayBytes` of a request are kept, and none once its answer has begun.
- *  3. It has no timer: the client's deadline travels to the cell, and a dead connection fails its calls at once.
+ *  3. It has no timer of its own: the client's deadline travels to the cell, a dead connection fails its calls at once,
+ *     and a hold ends with its deadline.
+ *  4. While the call waits for the map or is held, its client is not read.
  */
-import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2';
-import {
-  CALLER_CERTIFICATE_HEADER,
-  CALLER_HOP_HEADER,
-  EPOCH_HEADER,
-  NAMESPACE_ID_HEADER,
-} from '../fleet/call-headers.ts';
+import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { Namespace } from '../fleet/map.ts';
 import type { Credentials } from '../fleet/rights.ts';
 import { AtollError, toAtollError } from '../kernel/errors.ts';
 import { encodingOf, unframe } from '../kernel/rpc/frame.ts';
 import { peerOf } from '../kernel/rpc/peer.ts';
-import { formatTimeout, parseTimeout } from '../kernel/rpc/timeout.ts';
+import { parseTimeout } from '../kernel/rpc/timeout.ts';
 import { namespaceNotFound } from '../wire/failures.ts';
 import { answerError, answerMessage } from './answer.ts';
-import { Attempt, type AttemptOwner, type OwnerHint } from './attempt.ts';
+import { Attempt, type AttemptOwner, type OwnerHint, type Refusal } from './attempt.ts';
+import { gzipRefused, isGzipProbe } from './gzip-probe.ts';
+import type { Holds } from './holds.ts';
 import type { LocalCall } from './local-calls.ts';
 import { notServed, type Route } from './methods.ts';
 import type { RouterParts } from './parts.ts';
 import { resolveBody, resolveName, tooLongToScan, type Resolved } from './resolve.ts';
 import type { NamespaceLimits } from './namespace-limits.ts';
+import { upstreamHeaders } from './upstream-headers.ts';
 import type { Upstreams } from './upstreams.ts';
 
 /** What every call of a router shares. */
@@ -39,6 +39,7 @@ export type CallContext = RouterParts & {
   readonly locals: ReadonlyMap<string, LocalCall>;
   readonly upstreams: Upstreams;
   readonly limits: NamespaceLimits;
+  readonly holds: Holds;
   /** The calls whose client is still there. */
   readonly calls: Set<{ routerCloses(): void }>;
 };
@@ -52,6 +53,8 @@ export class Call implements AttemptOwner {
   readonly #context: CallContext;
   readonly #path: string;
   readonly #startMs: number;
+  /** Its place among the calls of this router. */
+  readonly #arrival: number;
   /** The request so far; undefined once it is no longer kept. */
   #kept: Buffer[] | undefined = [];
   #received = 0;
@@ -62,7 +65,12 @@ export class Call implements AttemptOwner {
   #namespace: Namespace | undefined;
   #target: Target | undefined;
   #attempt: Attempt | undefined;
+  /** It was sent once more after a cell that was not active. */
   #retried = false;
+  #handoverRefusals = 0;
+  /** When it was held for the first time. */
+  #heldMs: number | undefined;
+  #leaveHold = ignore;
   /** Goes on when enough of the request is here; undefined while an attempt or a wait is under way. */
   #next: (() => void) | undefined;
 
@@ -72,6 +80,7 @@ export class Call implements AttemptOwner {
     this.#context = context;
     this.#path = String(headers[':path']);
     this.#startMs = context.clock.monotonicMs();
+    this.#arrival = context.holds.arrive();
     this.#lookAt = context.config.gatherBytes;
     context.calls.add(this);
     context.metrics.calls.inc();
@@ -115,13 +124,15 @@ export class Call implements AttemptOwner {
     );
   }
 
-  refused(hint: OwnerHint): void {
+  refused(refusal: Refusal): void {
     if (this.#over) return;
     this.#attempt = undefined;
     this.#client.pause();
-    if (this.#retried || this.#kept === undefined) return this.#fail(this.#moving());
+    if (this.#kept === undefined) return this.#fail(this.#moving());
+    if (refusal.kind === 'handover') return this.#refusedForHandover();
+    if (this.#retried) return this.#fail(this.#moving());
     this.#retried = true;
-    void this.#context.map.refresh().then(() => this.#retry(hint));
+    void this.#context.map.refresh().then(() => this.#retry(refusal.hint));
   }
 
   /** Chooses how the call goes on, or says why it does not. */
@@ -131,7 +142,8 @@ export class Call implements AttemptOwner {
     if (route.kind === 'local') {
       const call = this.#context.locals.get(route.name);
       if (call === undefined) return notServed(this.#path);
-      if (this.#isGzipProbe(route.name)) return gzipRefused();
+      const { refuseGzipProbe } = this.#context.config;
+      if (refuseGzipProbe && isGzipProbe(route.name, this.#headers)) return gzipRefused();
       this.#lookAt = this.#context.config.maxLocalBytes;
       this.#next = () => void this.#answerLocally(call);
       return undefined;
@@ -144,13 +156,6 @@ export class Call implements AttemptOwner {
     return undefined;
   }
 
-  /** Clients on sdk-core (their transport is tonic) probe with gzip, and others would lose the answer for good. */
-  #isGzipProbe(name: string): boolean {
-    if (!this.#context.config.refuseGzipProbe || name !== 'GetSystemInfo') return false;
-    const { 'grpc-encoding': encoding, 'user-agent': agent } = this.#headers;
-    return encoding === 'gzip' && agent?.includes('tonic/') === true;
-  }
-
   #onData(chunk: Buffer): void {
     if (this.#over) return;
     this.#received += chunk.length;
@@ -160,7 +165,8 @@ export class Call implements AttemptOwner {
         this.#kept = undefined;
     }
     if (this.#attempt !== undefined) this.#attempt.write(chunk);
-    else if (this.#received >= this.#lookAt) this.#next?.();
+    else if (this.#next === undefined) this.#client.pause();
+    else if (this.#received >= this.#lookAt) this.#next();
   }
 
   #onEnd(): void {
@@ -222,7 +228,6 @@ export class Call implements AttemptOwner {
     const namespace = this.#context.map.namespaceByName(name);
     if (namespace === undefined) return this.#fail(namespaceNotFound(name));
     this.#sendTo(namespace);
-    this.#client.resume();
   }
 
   #sendTo(namespace: Namespace): void {
@@ -232,8 +237,64 @@ export class Call implements AttemptOwner {
       this.#context.metrics.limited(refusal.limit);
       return this.#fail(refusal.error);
     }
-    const { active, epoch } = namespace.placement;
-    this.#send({ cell: active, epoch });
+    this.#sendToOwner(namespace);
+  }
+
+  /** By the map as it is now; held while that says that there is none. */
+  #sendToOwner(namespace: Namespace): void {
+    const { active, epoch, state } = namespace.placement;
+    if (state.kind === 'handover') this.#hold(namespace);
+    else this.#send({ cell: active, epoch });
+  }
+
+  /** Closed by its cell, perhaps before the map tells: at once to another owner, else held, and the map asked. */
+  #refusedForHandover(): void {
+    const { map, config } = this.#context;
+    this.#handoverRefusals += 1;
+    const namespace = map.namespaceById(this.#namespace?.id ?? '');
+    if (namespace === undefined || this.#handoverRefusals > config.maxHandoverRefusals)
+      return this.#fail(this.#moving());
+    const { active, epoch, state } = namespace.placement;
+    if (state.kind === 'active' && epoch > (this.#target?.epoch ?? 0))
+      return this.#send({ cell: active, epoch });
+    this.#hold(namespace);
+    void map.refresh();
+  }
+
+  #hold(namespace: Namespace): void {
+    const { holds, metrics, clock } = this.#context;
+    this.#next = undefined;
+    this.#client.pause();
+    this.#heldMs ??= clock.monotonicMs();
+    const outcome = holds.hold({
+      ...{ namespace, arrival: this.#arrival, bytes: this.#received },
+      ...{ waitMs: this.#mayBeHeldMs(this.#heldMs), refusals: this.#handoverRefusals },
+      release: () => this.#released(),
+      expire: (error) => this.#fail(error),
+    });
+    if (outcome.kind === 'held') {
+      this.#leaveHold = outcome.leave;
+      return;
+    }
+    metrics.limited(outcome.bound);
+    this.#fail(outcome.error);
+  }
+
+  /** Until just before the client's deadline, so that it hears why; without one for `holdMs`, all holds together. */
+  #mayBeHeldMs(sinceMs: number): number {
+    const { clock, config } = this.#context;
+    const leftMs = this.#leftMs();
+    return leftMs === undefined
+      ? config.holdMs - (clock.monotonicMs() - sinceMs)
+      : leftMs - ANSWER_MS;
+  }
+
+  #released(): void {
+    if (this.#over) return;
+    const namespace = this.#context.map.namespaceById(this.#namespace?.id ?? '');
+    if (namespace === undefined || namespace.state === 'deleted')
+      return this.#fail(namespaceNotFound(this.#namespace?.name ?? ''));
+    this.#sendToOwner(namespace);
   }
 
   /** The owner: by the map as it is now, or by the refusing cell where that knows a later epoch than the map. */
@@ -241,21 +302,22 @@ export class Call implements AttemptOwner {
     const { map } = this.#context;
     const namespace = map.namespaceById(this.#namespace?.id ?? '');
     if (namespace === undefined || this.#over) return this.#fail(this.#moving());
-    const { active, epoch } = namespace.placement;
+    const { active, epoch, state } = namespace.placement;
     const hinted = hint.epoch > epoch && map.cell(hint.owner) !== undefined;
+    if (state.kind === 'handover' && !hinted) return this.#hold(namespace);
     const target = hinted ? { cell: hint.owner, epoch: hint.epoch } : { cell: active, epoch };
     if (target.cell === this.#target?.cell && target.epoch === this.#target.epoch)
       return this.#fail(this.#moving());
-    this.#context.metrics.retries.inc();
     this.#send(target);
-    this.#client.resume();
   }
 
   #send(target: Target): void {
     if (this.#over) return;
     this.#next = undefined;
+    const { map, upstreams, metrics } = this.#context;
+    const waited = this.#target !== undefined || this.#heldMs !== undefined;
+    if (this.#target !== undefined) metrics.retries.inc();
     this.#target = target;
-    const { map, upstreams } = this.#context;
     const cell = map.cell(target.cell);
     if (cell === undefined)
       return this.#fail(
@@ -265,7 +327,11 @@ export class Call implements AttemptOwner {
     try {
       const session = upstreams.session(cell.address);
       const waiters = upstreams.waitersOn(session);
-      const headers = this.#upstreamHeaders(target.epoch);
+      const headers = upstreamHeaders(this.#headers, {
+        ...{ namespaceId: this.#namespace?.id ?? '', epoch: target.epoch },
+        certificate: peerOf(this.#client.session),
+        leftMs: waited ? this.#leftMs() : undefined,
+      });
       this.#attempt = new Attempt({ client: this.#client, owner: this, session, waiters, headers });
     } catch (thrown) {
       return this.#fail(
@@ -276,34 +342,17 @@ export class Call implements AttemptOwner {
         ),
       );
     }
+    this.#client.resume();
     if (this.#ended && chunks.length === 1) return this.#attempt.end(chunks[0]);
     for (const chunk of chunks) this.#attempt.write(chunk);
     if (this.#ended) this.#attempt.end();
   }
 
-  /** The client's headers but those of its connection and those that are ours to set. */
-  #upstreamHeaders(epoch: number): OutgoingHttpHeaders {
-    const headers: OutgoingHttpHeaders = { ':method': 'POST', ':path': this.#path };
-    for (const name in this.#headers) {
-      if (name.charCodeAt(0) !== COLON && !name.startsWith('atoll-'))
-        headers[name] = this.#headers[name];
-    }
-    headers[NAMESPACE_ID_HEADER] = this.#namespace?.id;
-    headers[EPOCH_HEADER] = String(epoch);
-    headers[CALLER_HOP_HEADER] = '1';
-    const certificate = peerOf(this.#client.session);
-    if (certificate !== undefined) headers[CALLER_CERTIFICATE_HEADER] = certificate;
-    if (this.#retried) this.#shortenTimeout(headers);
-    return headers;
-  }
-
-  /** The second attempt has what the first left of the client's deadline. */
-  #shortenTimeout(headers: OutgoingHttpHeaders): void {
+  /** What is left of the client's deadline, ms; undefined if it has none. */
+  #leftMs(): number | undefined {
     const timeoutMs = parseTimeout(this.#headers['grpc-timeout'] as string | undefined);
-    if (timeoutMs === undefined) return;
-    headers['grpc-timeout'] = formatTimeout(
-      timeoutMs - (this.#context.clock.monotonicMs() - this.#startMs),
-    );
+    if (timeoutMs === undefined) return undefined;
+    return timeoutMs - (this.#context.clock.monotonicMs() - this.#startMs);
   }
 
   #moving(): AtollError {
@@ -323,22 +372,20 @@ export class Call implements AttemptOwner {
     this.#attempt?.drop();
     this.#finish();
     this.#context.metrics.error(error.code);
+    // The rest of its request is dropped as it comes: a stream that is not read never closes.
+    this.#client.resume();
     answerError(this.#client, error);
   }
 
   #finish(): void {
     this.#over = true;
+    this.#leaveHold();
     this.#kept = undefined;
     this.#attempt = undefined;
     this.#next = undefined;
   }
 }
 
-/** Worded as grpc-go servers word it: sdk-core looks for these words, asks again plainly, and never compresses again. */
-function gzipRefused(): AtollError {
-  const message = 'grpc: Decompressor is not installed for grpc-encoding "gzip"';
-  return new AtollError('unimplemented', message);
-}
-
-const COLON = 58;
+/** Before the client's deadline, so that an answer gets there in time. */
+const ANSWER_MS = 50;
 const ignore = () => {};

@@ -28,6 +28,7 @@ import type { Rng } from '../kernel/rng.ts';
 import { answerNotGrpc } from './answer.ts';
 import { Call, type CallContext } from './call.ts';
 import { routerConfig, type RouterConfig } from './config.ts';
+import { Holds } from './holds.ts';
 import { localCalls } from './local-calls.ts';
 import { routesOfContract } from './methods.ts';
 import { NamespaceLimits } from './namespace-limits.ts';
@@ -73,10 +74,12 @@ export async function startRouter(options: StartRouterOptions): Promise<RunningR
   const parts = { map, clock, rng, log, config, metrics, rights: options.rights };
   const upstreams = upstreamsOf(options, parts);
   const limits = new NamespaceLimits(config, clock);
+  const holds = new Holds(config, { clock, metrics: metrics.holds });
   const context: CallContext = {
     ...parts,
     upstreams,
     limits,
+    holds,
     calls: new Set(),
     routes: routesOfContract(),
     locals: localCalls(parts),
@@ -84,6 +87,7 @@ export async function startRouter(options: StartRouterOptions): Promise<RunningR
   const forget = map.onChange((next) => {
     upstreams.keepOnly(next);
     limits.keepOnly(next);
+    holds.onMap(next);
   });
   const front = new Front(context, options.tls);
   try {

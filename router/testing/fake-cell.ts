@@ -95,15 +95,18 @@ export function reply(
 
 /** Refuses as a cell does that is not active for the namespace: with headers alone. */
 export function refuse(owner: string, epoch: number): (call: SeenCall) => void {
-  return ({ stream }) => {
-    const refusal = {
-      'atoll-refused': 'not-active',
-      'atoll-owner': owner,
-      'atoll-epoch': String(epoch),
-    };
-    stream.respond(
-      { ':status': 200, 'content-type': 'application/grpc', 'grpc-status': '9', ...refusal },
-      { endStream: true },
-    );
-  };
+  const refusal = { 'atoll-owner': owner, 'atoll-epoch': String(epoch) };
+  return (call) => refuseWith(call, { 'atoll-refused': 'not-active', ...refusal });
+}
+
+/** Refuses as a cell does whose namespace is closed for its move. */
+export function refuseForHandover(call: SeenCall): void {
+  refuseWith(call, { 'atoll-refused': 'handover' });
+}
+
+function refuseWith({ stream }: SeenCall, refusal: Record<string, string>): void {
+  stream.respond(
+    { ':status': 200, 'content-type': 'application/grpc', 'grpc-status': '14', ...refusal },
+    { endStream: true },
+  );
 }

@@ -5,6 +5,7 @@ import { MemoryFleetMap } from '../../fleet/memory/fleet-map.ts';
 import { noBreaker, type MakeBreaker } from '../../kernel/breaker.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import { silentLog } from '../../kernel/log.ts';
+import { MemoryMetrics, noMetrics, type Metrics } from '../../kernel/metrics.ts';
 import { systemRng } from '../../kernel/rng.ts';
 import { startRouter, type RunningRouter } from '../router.ts';
 import { echo, startFakeCell, type FakeCell, type SeenCall } from './fake-cell.ts';
@@ -33,10 +34,11 @@ export async function fleet(
   };
   const store = new MemoryFleetMap({ ...map, cells });
   const cached = await followed(store);
-  const running = await router(cached, 0, { config });
+  const metrics = new MemoryMetrics();
+  const running = await router(cached, 0, { config, metrics });
   const client = new RawClient(running);
   cleanups.push(() => client.close());
-  return { client, east, west, store, router: running, map: cached };
+  return { client, east, west, store, router: running, map: cached, metrics };
 }
 
 async function cell(answer: (call: SeenCall) => void = echo): Promise<FakeCell> {
@@ -57,13 +59,17 @@ export async function followed(store: MemoryFleetMap): Promise<CachedFleetMap> {
   return cached;
 }
 
-type RouterOptions = { readonly config?: object; readonly makeBreaker?: MakeBreaker };
+type RouterOptions = {
+  readonly config?: object;
+  readonly makeBreaker?: MakeBreaker;
+  readonly metrics?: Metrics;
+};
 
 /** Another router on that map. */
 export async function router(
   map: CachedFleetMap,
   port = 0,
-  { config = {}, makeBreaker = noBreaker }: RouterOptions = {},
+  { config = {}, makeBreaker = noBreaker, metrics = noMetrics }: RouterOptions = {},
 ): Promise<RunningRouter> {
   const running = await startRouter({
     listen: { host: '127.0.0.1', port },
@@ -73,6 +79,7 @@ export async function router(
     rng: systemRng,
     config: { drainMs: 50, ...config },
     makeBreaker,
+    metrics,
   });
   let closing: Promise<void> | undefined;
   const close = () => (closing ??= running.close());
