@@ -3,7 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { EXIT } from './exit-codes.ts';
-import { cellOptions, devOptions, doctorOptions, routerOptions } from './options.ts';
+import { addOperators } from './operator-commands.ts';
+import { adminOptions, cellOptions, devOptions, doctorOptions, routerOptions } from './options.ts';
 import { addCommand, addRole } from './role-command.ts';
 import { addStartDev } from './start-dev-command.ts';
 
@@ -18,11 +19,11 @@ addRole(program, {
   options: devOptions,
   start: async (config, ports) => {
     const { startDev } = await import('./dev.ts');
-    const { host, port, namespace, metricsPort, metricsHost } = config;
+    const { host, port, adminPort, namespace, metricsPort, metricsHost } = config;
     const data = config.inMemory ? undefined : config.data;
     const namespaces = namespace.split(',').map((name) => name.trim());
     const ops = { metricsPort, metricsHost };
-    return startDev({ host, port, data, namespaces, ops }, ports);
+    return startDev({ host, port, adminPort, data, namespaces, ops }, ports);
   },
 });
 addRole(program, {
@@ -37,6 +38,13 @@ addRole(program, {
   options: routerOptions,
   start: async (config, ports) => (await import('./router.ts')).runRouter(config, ports),
 });
+addRole(program, {
+  name: 'admin',
+  meaning: "the operators' port, which drives moves",
+  options: adminOptions,
+  start: async (config, ports) => (await import('./admin.ts')).runAdmin(config, ports),
+});
+addOperators(program);
 addStartDev(program);
 addCommand(
   program,

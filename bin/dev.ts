@@ -25,6 +25,7 @@ import { CELL_BREAKER } from './router.ts';
 import { fencedExit } from './fenced-exit.ts';
 import { missingShards } from './cell-metrics.ts';
 import { startOps, type OpsOptions } from './ops.ts';
+import { startAdmin } from './start-admin.ts';
 import { startCell } from './start-cell.ts';
 import { loadKeyRing, throwawayKeyRing } from './token-keys.ts';
 
@@ -36,11 +37,18 @@ export type DevOptions = {
   readonly namespaces: readonly string[];
   /** Custom search attributes of those namespaces: name → type number. */
   readonly searchAttributes?: Readonly<Record<string, number>> | undefined;
-  /** The operators' port; off by default. */
+  /** The port of operators' commands; by default, or where it is in use, a free one. */
+  readonly adminPort?: number | undefined;
+  /** The metrics port; off by default. */
   readonly ops?: OpsOptions | undefined;
 };
 
-export type RunningDev = { readonly address: string; readonly dataDir: string | undefined };
+export type RunningDev = {
+  readonly address: string;
+  /** `host:port` of atoll.admin.v1. */
+  readonly admin: string;
+  readonly dataDir: string | undefined;
+};
 
 const CELLS = [
   { id: 'a', region: 'region-1' },
@@ -111,13 +119,22 @@ export async function startDev(
     makeBreaker: opossumBreakers(CELL_BREAKER),
   });
   await lifecycle.start({ name: 'router', stop: () => router.close() });
+  const admin = await startAdmin(
+    { host: options.host, port: options.adminPort ?? 0, orFreePort: true },
+    { lifecycle, log, map, tokens },
+  );
   for (const cell of cells) ops.require(() => missingShards(cell.host));
   serving = true;
   const address = `${router.address.host}:${router.address.port}`;
-  sayReady(log, { address, ground, cells: cells.map((cell) => cell.address) });
+  sayReady(log, {
+    address,
+    ground,
+    admin: admin.address,
+    cells: cells.map((cell) => cell.address),
+  });
   // Whoever waits for the first answer waits for less: nothing of this is needed to give it.
   setImmediate(warm);
-  return { address, dataDir: ground.dataDir };
+  return { address, admin: admin.address, dataDir: ground.dataDir };
 }
 
 /** What lies under the cells: databases, fleet map, token keys. */
@@ -205,9 +222,14 @@ async function addSearchAttributes(
 
 function sayReady(
   log: Log,
-  ready: { readonly address: string; readonly ground: Ground; readonly cells: readonly string[] },
+  ready: {
+    readonly address: string;
+    readonly admin: string;
+    readonly ground: Ground;
+    readonly cells: readonly string[];
+  },
 ): void {
-  const { address, ground, cells } = ready;
+  const { address, admin, ground, cells } = ready;
   const data = ground.dataDir ?? 'in memory: gone at the end';
   const moved =
     ground.relocatedFrom === undefined
@@ -216,5 +238,6 @@ function sayReady(
           movedFrom: ground.relocatedFrom,
           why: 'PostgreSQL does not run as root, and its user cannot reach that folder',
         };
-  log.info({ address, router: `http://${address}`, cells, data, ...moved }, 'ready');
+  const urls = { router: `http://${address}`, admin: `http://${admin}` };
+  log.info({ address, ...urls, cells, data, ...moved }, 'ready');
 }

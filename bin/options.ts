@@ -98,6 +98,13 @@ export const devOptions = {
     meaning: 'The port of the router; 0 takes a free one.',
   },
   data: { kind: 'text', default: '.atoll', meaning: 'The data folder, made if it is missing.' },
+  adminPort: {
+    kind: 'number',
+    default: 7234,
+    min: 0,
+    max: 65_535,
+    meaning: 'The port of atoll move, atoll failover and the like; where it is in use, a free one.',
+  },
   inMemory: {
     kind: 'switch',
     default: false,
@@ -177,6 +184,22 @@ export const routerOptions = {
   ...cellTlsOptions,
   ...accessOptions,
   ...opsOptions,
+  ...logOptions,
+} as const satisfies Options;
+
+export const adminOptions = {
+  host: listenHost,
+  port: {
+    kind: 'number',
+    default: 7234,
+    min: 0,
+    max: 65_535,
+    meaning: 'The port that atoll move, atoll failover and the like call; 0 takes a free one.',
+  },
+  fleet,
+  ...cellTlsOptions,
+  ...tlsOptions,
+  ...accessOptions,
   ...logOptions,
 } as const satisfies Options;
 

@@ -78,12 +78,9 @@ function ofCells({ namespace, to, target, lane }: PlanFacts): readonly Finding[]
   return found;
 }
 
-/** Any other answer shows that it is there. */
+/** A cell that answers so is there: it only has no such replica yet. */
 function isAway(answer: Answer<unknown>): answer is Extract<Answer<unknown>, { kind: 'failed' }> {
-  return (
-    answer.kind === 'failed' &&
-    ['unavailable', 'deadline-exceeded', 'internal'].includes(answer.code)
-  );
+  return answer.kind === 'failed' && !['not-found', 'failed-precondition'].includes(answer.code);
 }
 
 function notesOf({ namespace, to, lane }: PlanFacts): readonly Finding[] {

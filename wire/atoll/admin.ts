@@ -257,7 +257,7 @@ function addToRoot(): void {
     AdminService: { methods: Object.fromEntries(methods) },
   };
   descriptors.addJSON({ atoll: { nested: { admin: { nested: { v1: { nested } } } } } });
-  descriptors.resolveAll();
+  descriptors.lookup('atoll.admin')?.resolve();
 }
 
 function message(fields: string): object {

@@ -1,0 +1,85 @@
+/** `atoll failover`: shows what may be lost, asks, and switches; `atoll loss-report`: what was lost. */
+import type { Command } from 'commander';
+import type { AdminResponse } from '../../wire/atoll/admin.ts';
+import { CLI_EXIT, type CliExit } from './exit.ts';
+import type { CliPorts } from './ports.ts';
+import { runCommand, textOf, withCommonFlags, type Flags, type Session } from './session.ts';
+import { duration, table } from './text.ts';
+import { waitForMove } from './wait-for-move.ts';
+
+export function addFailoverCommands(program: Command, ports: CliPorts): void {
+  const failover = program
+    .command('failover <namespace>')
+    .description('makes a replica active although the active cell is dead: writes may be lost')
+    .option('--to <cell>', 'the replica; default: the only other one')
+    .option('--force', 'do not ask: for scripts, which must look at the estimate themselves')
+    .option('--reason <text>', 'kept with the failover');
+  withCommonFlags(failover, 'atoll failover orders --to b').action(
+    (namespace: string, flags: Flags) =>
+      runCommand(ports, flags, (session) => failOver(session, namespace, flags)),
+  );
+  const report = program
+    .command('loss-report <namespace>')
+    .description('what the last failover rolled back, applied again, or may have run twice');
+  withCommonFlags(report, 'atoll loss-report orders --json').action(
+    (namespace: string, flags: Flags) =>
+      runCommand(ports, flags, async ({ client, show }) => {
+        const lost = await client.call('GetLossReport', { namespace });
+        show(lost, () => lossText(namespace, lost));
+        return CLI_EXIT.ok;
+      }),
+  );
+}
+
+async function failOver(session: Session, namespace: string, flags: Flags): Promise<CliExit> {
+  const { client, ports } = session;
+  const force = flags['force'] === true;
+  if (!force && (ports.ask === undefined || session.json)) {
+    ports.err('Nobody can be asked here: give --force if you know what may be lost.\n');
+    return CLI_EXIT.usage;
+  }
+  const estimate = await client.call('EstimateLoss', { namespace, to: textOf(flags['to']) });
+  ports.err(estimateText(namespace, estimate));
+  if (!force && !(await agreed(ports, namespace))) {
+    ports.err('Nothing was changed.\n');
+    return CLI_EXIT.failed;
+  }
+  const { to, epoch } = estimate;
+  const reason = textOf(flags['reason']);
+  const { move = {} } = await client.call('FailOver', { namespace, to, epoch, reason });
+  return waitForMove(session, { namespace, moveId: move.id ?? '' });
+}
+
+async function agreed(ports: CliPorts, namespace: string): Promise<boolean> {
+  const answer = await ports.ask?.(`Fail ${namespace} over? [y/N] `);
+  return ['y', 'yes'].includes((answer ?? '').trim().toLowerCase());
+}
+
+/** The span of writes that may be lost: what the source said it holds, and the time since it was heard. */
+function estimateText(namespace: string, loss: AdminResponse<'EstimateLoss'>): string {
+  const { active = '', to = '', epoch = 0, estimates = [] } = loss;
+  const of = estimates.find(({ source }) => source === active);
+  const known =
+    of === undefined
+      ? `${to} has never heard of ${active}: how much is missing is not known.\n`
+      : `${active} was last heard ${duration(of.heardMsAgo ?? 0)} ago. Known to be missing at ${to}: ${of.knownMissing ?? 0} transitions, the oldest ${duration(of.lagMs ?? 0)} old.\nWrites of about the last ${duration((of.heardMsAgo ?? 0) + (of.lagMs ?? 0))} may be lost.\n`;
+  return `${namespace}: ${active} → ${to}, epoch ${epoch} → ${epoch + 1}, without a handover.\n${known}`;
+}
+
+function lossText(namespace: string, report: AdminResponse<'GetLossReport'>): string {
+  const { executions = [], omitted = 0, epoch = 0 } = report;
+  if (executions.length === 0) {
+    return `Nothing is reported lost of ${namespace} (epoch ${epoch}).\n`;
+  }
+  const rows = executions.map((one) => [
+    one.workflowId ?? '',
+    one.runId ?? '',
+    one.outcome ?? '',
+    (one.rolledBack ?? []).join(' '),
+    (one.reapplied ?? []).join(' '),
+    (one.mayHaveRunTwice ?? []).join(' '),
+  ]);
+  const heading = ['WORKFLOW', 'RUN', 'OUTCOME', 'ROLLED BACK', 'APPLIED AGAIN', 'MAY RUN TWICE'];
+  const more = omitted > 0 ? `and ${omitted} more executions\n` : '';
+  return `epoch ${epoch} won\n${table([heading, ...rows])}${more}`;
+}
