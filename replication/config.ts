@@ -10,6 +10,8 @@ export type ReplicationConfig = {
   /** Steps in one push, and their bytes; a larger step goes alone. */
   readonly pushItems: number;
   readonly pushBytes: number;
+  /** A step beyond it does not travel as a step: its run's image goes instead, in parts. */
+  readonly stepMaxBytes: number;
   /** Steps a second that one lane may send: a flood in one namespace leaves room for the others (P10). */
   readonly laneItemsPerSecond: number;
   /** What an image counts as, in steps. */
@@ -26,7 +28,7 @@ export type ReplicationConfig = {
   readonly imagePartBytes: number;
   /** The largest image that is sent or taken; a run beyond it is parked. */
   readonly imageMaxBytes: number;
-  /** Half-received images kept by a receiver. */
+  /** Half-received images kept by a receiver; together they hold at most `imageMaxBytes`. */
   readonly halfImages: number;
   /** Runs that a lane may have parked before it stops and says so. */
   readonly parkedRuns: number;
@@ -49,6 +51,7 @@ export const defaultReplicationConfig: ReplicationConfig = {
   laneBudgetMs: 600_000,
   pushItems: 500,
   pushBytes: 1 << 20,
+  stepMaxBytes: 4 << 20,
   laneItemsPerSecond: 10_000,
   imageItems: 5,
   pushesPerTarget: 16,
@@ -56,7 +59,7 @@ export const defaultReplicationConfig: ReplicationConfig = {
   copyPageRuns: 200,
   imageBatch: 16,
   imagePartBytes: 2 << 20,
-  imageMaxBytes: 256 << 20,
+  imageMaxBytes: 128 << 20,
   halfImages: 32,
   parkedRuns: 10_000,
   repairAfterMs: 10_000,
@@ -85,6 +88,10 @@ export function replicationConfig(changes: Partial<ReplicationConfig> = {}): Rep
   invariant(
     config.pushBytes <= config.laneQueueBytes,
     'pushBytes must not exceed laneQueueBytes: a push is taken from the queue',
+  );
+  invariant(
+    config.pushBytes <= config.stepMaxBytes,
+    'pushBytes must not exceed stepMaxBytes: what is too large for a step goes alone',
   );
   invariant(
     config.imagePartBytes <= config.imageMaxBytes,

@@ -2,8 +2,8 @@
  * Puts together images that came in parts (they may be larger than a call).
  *
  * Invariants
- *  1. At most `halfImages` are half here, each at most `imageMaxBytes`; the one that was fed longest ago leaves for a new one,
- *     and its sender begins again.
+ *  1. At most `halfImages` are half here, together at most `imageMaxBytes`; those that were fed longest ago leave for newer
+ *     ones, and their senders begin again.
  *  2. Only a whole image comes out, its parts in order.
  */
 import { AtollError } from '../kernel/errors.ts';
@@ -54,11 +54,15 @@ export class ImageParts {
   }
 
   #keep(upload: string, half: Half): void {
-    if (this.#halves.size >= this.#limits.halfImages) {
-      const [oldest] = this.#halves.keys();
-      if (oldest !== undefined) this.#halves.delete(oldest);
-    }
+    const { halfImages, imageMaxBytes } = this.#limits;
     this.#halves.set(upload, half);
+    let bytes = 0;
+    for (const one of this.#halves.values()) bytes += one.bytes;
+    for (const [oldest, one] of this.#halves) {
+      if (this.#halves.size <= halfImages && bytes <= imageMaxBytes) return;
+      this.#halves.delete(oldest);
+      bytes -= one.bytes;
+    }
   }
 }
 

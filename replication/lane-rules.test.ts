@@ -187,6 +187,11 @@ describe('an image in parts', () => {
     parts.add(part('x', 0, 'old'));
     parts.add(part('y', 0, 'new'));
     expect(parts.add(part('x', 1, 'old'))).toBeUndefined();
+    const two = new ImageParts({ halfImages: 5, imageMaxBytes: 10 });
+    two.add(part('x', 0, 'eight ..'));
+    two.add(part('y', 0, 'four'));
+    expect(two.add(part('x', 1, '!'))).toBeUndefined();
+    expect(two.add(part('y', 1, '!'))).toBeDefined();
     expect(() => parts.add(part('z', 0, 'more than ten'))).toThrow('imageMaxBytes');
     expect(() => parts.add(part('z', 2, 'x'))).toThrow('does not fit');
     expect(() => parts.add(part('z', 0, 'x', 1_000_000))).toThrow('1000000 parts');

@@ -124,6 +124,17 @@ describe('a lane', () => {
     expect(a.out.calls.get('images')).toBe(1);
   });
 
+  it('sends the run whole where a step is too large for a call', async () => {
+    const { a } = make({ config: { pushBytes: 400, stepMaxBytes: 500 } });
+    await cells.settle();
+    for (const text of ['one', 'x'.repeat(1_000), 'three'])
+      a.replicas.write(runRef(1), { epoch: 1, text });
+    a.replicas.write(runRef(2), { epoch: 1, text: 'beside' });
+    await cells.settle();
+    same();
+    expect(a.out.calls.get('images')).toBe(1);
+  });
+
   it('lets a step that cannot be applied stop its own run alone, and repairs that by its image', async () => {
     const { a, b } = make();
     await cells.settle();

@@ -29,6 +29,13 @@ export async function pushSteps(parts: LaneParts, size: PushSize): Promise<boole
   if (items === 0 || !queue.hasReady) return false;
   const entries = queue.take({ items, bytes: config.pushBytes });
   if (entries.length === 0) return false;
+  const [first] = entries;
+  if (first !== undefined && first.bytes.length > config.stepMaxBytes) {
+    // Too large for a call: the run goes whole, in parts.
+    queue.hold(first);
+    queue.giveBack();
+    return true;
+  }
   const steps = entries.map(({ bytes }) => bytes);
   const pending = queue.size - entries.length;
   const oldestAt = pending > 0 ? queue.oldestAt() : undefined;
