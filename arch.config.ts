@@ -133,6 +133,14 @@ export const forbidden: readonly IForbiddenRuleType[] = [
     from: { path: '^replication/sql/', pathNot: [TESTS] },
     to: { path: '^cell/', pathNot: '^cell/storage/sql/(database|binary-array)\\.ts$' },
   },
+  {
+    name: 'admin-sees-ports',
+    comment:
+      'admin speaks to cells through the port of replication alone; bin/ plugs the client in',
+    severity: 'error',
+    from: { path: '^admin/', pathNot: [TESTS] },
+    to: { path: '^replication/', pathNot: '^replication/(control|loss-report(-text)?)\\.ts$' },
+  },
 ];
 
 /** Files of these folders, and all that they load at run time, reach no Node built-in and no npm package. */

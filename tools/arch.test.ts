@@ -73,6 +73,7 @@ const BROKEN = `
   replication/sql/q.ts: import { x } from '../../cell/frontend/x.ts'; export const q = x;
   sdk/s.ts: import '../cell/frontend/x.ts';
   admin/d.ts: import '../cell/frontend/x.ts'; export type D = 1;
+  admin/lanes.ts: import { q } from '../replication/sql/q.ts'; export const l = q;
   examples/e.ts: import '../kernel/log-pino.ts';
   bench/b.ts: import '../kernel/log-pino.ts';
   bin/b.ts: import '../chaos/c.ts';

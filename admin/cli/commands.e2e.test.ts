@@ -1,0 +1,166 @@
+import { Command } from 'commander';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CachedFleetMap } from '../../fleet/cached-map.ts';
+import { twoCells } from '../../fleet/conformance/sample.ts';
+import { MemoryFleetMap } from '../../fleet/memory/fleet-map.ts';
+import { Rights } from '../../fleet/rights.ts';
+import { systemClock } from '../../kernel/clock.ts';
+import { AtollError } from '../../kernel/errors.ts';
+import { silentLog } from '../../kernel/log.ts';
+import { systemRng } from '../../kernel/rng.ts';
+import { RpcServer } from '../../kernel/rpc/server.ts';
+import type { CellControl, LaneStatus } from '../../replication/control.ts';
+import { Orchestrator } from '../moves/orchestrator.ts';
+import { adminRpcHandler } from '../service/admin-service.ts';
+import { addOperatorCommands } from './commands.ts';
+
+const lane: LaneStatus = {
+  kind: 'tail',
+  pending: 0,
+  lagMs: 20,
+  copied: 0,
+  total: 0,
+  parked: 0,
+  deadLetters: 0,
+  acknowledgedMsAgo: 5,
+  applied: [{ shard: 0, seq: 7 }],
+};
+let parked = 0;
+let dead = false;
+const alive = <Value>(value: Value) =>
+  dead ? Promise.reject(new AtollError('unavailable', 'no answer')) : Promise.resolve(value);
+
+const control: CellControl = {
+  gate: () => alive([{ shard: 0, seq: 7 }]),
+  lane: () => alive({ ...lane, parked }),
+  observe: () => alive(undefined),
+  verify: () =>
+    alive({ compared: 3, equal: 3, different: [], differences: 0, moving: 0, repaired: 0 }),
+  estimateLoss: () =>
+    Promise.resolve([{ source: 'east', heardMsAgo: 4_200, knownMissing: 17, lagMs: 800 }]),
+  lossReport: ({ namespaceId }) =>
+    Promise.resolve({ namespaceId, epoch: 2, executions: [], omitted: 0 }),
+};
+
+describe('the commands of an operator', () => {
+  let address = '';
+  let stop = async () => {};
+  const tokens = { admin: 'a'.repeat(20), reader: 'r'.repeat(20) };
+
+  beforeAll(async () => {
+    const store = new MemoryFleetMap(twoCells());
+    const map = await CachedFleetMap.open({ store, log: silentLog, clock: systemClock });
+    const cells = { control: () => control };
+    const shared = { map, cells, clock: systemClock, log: silentLog, driverId: 'admin-1' };
+    const orchestrator = new Orchestrator(shared);
+    const rights = new Rights({
+      callers: [
+        {
+          name: 'ops',
+          tokenSha256: [await sha256(tokens.admin)],
+          allow: { '*': ['read', 'admin'] },
+        },
+        { name: 'eye', tokenSha256: [await sha256(tokens.reader)], allow: { '*': ['read'] } },
+      ],
+    });
+    const handle = adminRpcHandler({ ...shared, rng: systemRng, rights });
+    const server = new RpcServer({ handle });
+    const bound = await server.listen({ host: '127.0.0.1', port: 0 });
+    address = `127.0.0.1:${bound.port}`;
+    orchestrator.start();
+    stop = async () => {
+      await server.close({ graceMs: 100 });
+      await orchestrator.close();
+      await map.close();
+    };
+  });
+  afterAll(() => stop());
+
+  type Ran = { out: string; err: string; code: number };
+  async function atoll(
+    line: string,
+    with_: { token?: string; answer?: string } = {},
+  ): Promise<Ran> {
+    const ran: Ran = { out: '', err: '', code: -1 };
+    const { token = tokens.admin, answer } = with_;
+    const program = new Command().exitOverride().configureOutput({ writeOut: () => {} });
+    const ended = new Promise<void>((resolve) => {
+      addOperatorCommands(program, {
+        out: (text) => (ran.out += text),
+        err: (text) => (ran.err += text),
+        env: { ATOLL_ADDRESS: address, ATOLL_TOKEN: token },
+        clock: systemClock,
+        ask: answer === undefined ? undefined : () => Promise.resolve(answer),
+        interrupted: new AbortController().signal,
+        begin: () => (code) => {
+          ran.code = code;
+          resolve();
+        },
+      });
+    });
+    await program.parseAsync(line.split(' '), { from: 'user' });
+    await ended;
+    return ran;
+  }
+
+  it('create a namespace with a replica in another region, and show it', async () => {
+    const made = await atoll('namespace create orders --region e --replica w --retention 7d');
+    expect(made).toMatchObject({ code: 0, out: expect.stringMatching(/replicas +east, west/) });
+    const shown = await atoll('fleet show');
+    expect(shown.out).toMatch(/orders +east +west +1 +active +7 d/);
+    const listed = JSON.parse((await atoll('namespace list --json')).out) as { name: string }[];
+    expect(listed.map(({ name }) => name)).toEqual(['orders']);
+  });
+
+  it('plan, move, and switch back', async () => {
+    const plan = await atoll('move plan orders --to west');
+    expect(plan).toMatchObject({ code: 0, out: expect.stringContaining('about 27') });
+    const moved = await atoll('move start orders --to west --wait');
+    expect(moved).toMatchObject({ code: 0, out: expect.stringMatching(/active cell +west/) });
+    expect(moved.out).toContain('atoll move confirm orders');
+    expect((await atoll('move start orders --to east')).err).toContain('waits: confirm it');
+    expect((await atoll('move abort orders')).err).toContain('atoll move back');
+    const back = await atoll('move back orders --wait');
+    expect(back).toMatchObject({ code: 0, out: expect.stringMatching(/active cell +east/) });
+  });
+
+  it('say what blocks a move, with a code for scripts', async () => {
+    parked = 2;
+    const plan = await atoll('move plan orders --to west');
+    parked = 0;
+    expect(plan).toMatchObject({ code: 4, out: expect.stringContaining('BLOCKED (parked)') });
+  });
+
+  it('print what a failover may lose, and ask before anything is changed', async () => {
+    expect(await atoll('failover orders')).toMatchObject({ code: 2 });
+    const no = await atoll('failover orders', { answer: 'n' });
+    expect(no.code).toBe(1);
+    expect(no.err).toMatch(/last heard 4.2 s ago.*17 transitions.*last 5.0 s may be lost/s);
+    expect((await atoll('namespace describe orders')).out).toMatch(/active cell +east/);
+    const yes = await atoll('failover orders', { answer: 'y' });
+    expect(yes).toMatchObject({ code: 0, out: expect.stringContaining('failed-over') });
+    expect((await atoll('failover orders --to east --force')).code).toBe(0);
+    expect((await atoll('loss-report orders')).out).toContain('Nothing is reported lost');
+  });
+
+  it('refuse what the caller has no right to, and wrong flags', async () => {
+    const reader = { token: tokens.reader };
+    expect((await atoll('fleet show', reader)).code).toBe(0);
+    expect((await atoll('move confirm orders', reader)).err).toContain('may not admin');
+    expect((await atoll('fleet show', { token: 'unknown' })).err).toContain('ATOLL_TOKEN');
+    expect(await atoll('namespace create x --retention 3weeks')).toMatchObject({ code: 2 });
+    expect((await atoll('namespace create x --mode fenced')).err).toContain('etcd');
+  });
+
+  it('call a dead cell dead', async () => {
+    dead = true;
+    const plan = await atoll('move plan orders --to west');
+    dead = false;
+    expect(plan).toMatchObject({ code: 4, out: expect.stringContaining('unreachable') });
+  });
+});
+
+async function sha256(text: string): Promise<string> {
+  const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
+  return Buffer.from(hash).toString('hex');
+}
