@@ -262,6 +262,7 @@ export class Call implements AttemptOwner {
   }
 
   #hold(namespace: Namespace): void {
+    if (this.#over) return;
     const { holds, metrics, clock } = this.#context;
     this.#next = undefined;
     this.#client.pause();

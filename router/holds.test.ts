@@ -77,6 +77,19 @@ describe('calls of a namespace in handover', () => {
     expect(clock.pendingCount).toBe(0);
   });
 
+  it('have the map asked for now and then, lest its news come late, and no longer than they wait', () => {
+    const { see, hold, log, looks, clock } = setUp();
+    see('orders', HANDOVER);
+    hold('orders', { arrival: 1 });
+    hold('orders', { arrival: 2 });
+    clock.advance(1_700);
+    expect(looks).toEqual([500, 1_000, 1_500]);
+    see('orders', FLIPPED);
+    clock.advance(60_000);
+    expect(looks).toHaveLength(3);
+    expect(log).toHaveLength(2);
+  });
+
   it('leave with their client, and are not heard of again', () => {
     const { see, hold, log, clock, metrics } = setUp();
     see('orders', HANDOVER);
@@ -179,7 +192,9 @@ function setUp(config: Partial<RouterConfig> = {}) {
   const clock = new VirtualClock();
   const metrics = new MemoryMetrics();
   const bounds = { ...DEFAULT_ROUTER_CONFIG, ...config };
-  const holds = new Holds(bounds, { clock, metrics: routerMetrics(metrics).holds });
+  const looks: number[] = [];
+  const look = () => looks.push(clock.monotonicMs());
+  const holds = new Holds(bounds, { clock, metrics: routerMetrics(metrics).holds, look });
   const log: string[] = [];
   const refused: AtollError[] = [];
   let map: FleetMap = twoCells('orders', 'other');
@@ -205,7 +220,7 @@ function setUp(config: Partial<RouterConfig> = {}) {
     refused.push(outcome.error);
     return () => {};
   };
-  return { clock, metrics, log, refused, see, change, hold };
+  return { clock, metrics, log, looks, refused, see, change, hold };
 }
 
 function list(...calls: readonly (readonly ['orders' | 'other', number])[]) {

@@ -57,8 +57,8 @@ type Queue = {
   bytes: number;
   /** By the newest map. */
   placement: Placement;
-  /** Sends its calls again although no newer map said so. */
-  retry: CancelAlarm | undefined;
+  /** In handover: asks for a newer map. Active: sends the calls again although no newer map said so. */
+  alarm: CancelAlarm | undefined;
 };
 
 /**
@@ -67,20 +67,31 @@ type Queue = {
  */
 const RETRY_MS = 50;
 const MAX_RETRY_MS = 1_000;
+/** How often the map is asked for during a handover: who is told of a flip late keeps its callers waiting for nothing. */
+const LOOK_MS = 500;
+
+export type HoldParts = {
+  readonly clock: Clock;
+  readonly metrics: HoldMetrics;
+  /** Asks for a newer map, of which `onMap` then hears. */
+  readonly look: () => void;
+};
 
 export class Holds {
   readonly #bounds: HoldBounds;
   readonly #clock: Clock;
   readonly #metrics: HoldMetrics;
+  readonly #look: () => void;
   readonly #queues = new Map<string, Queue>();
   #arrivals = 0;
   #calls = 0;
   #bytes = 0;
 
-  constructor(bounds: HoldBounds, parts: { clock: Clock; metrics: HoldMetrics }) {
+  constructor(bounds: HoldBounds, { clock, metrics, look }: HoldParts) {
     this.#bounds = bounds;
-    this.#clock = parts.clock;
-    this.#metrics = parts.metrics;
+    this.#clock = clock;
+    this.#metrics = metrics;
+    this.#look = look;
   }
 
   /** The place of a call that begins now. */
@@ -108,10 +119,8 @@ export class Holds {
     this.#calls += 1;
     this.#metrics.now.set(this.#calls);
     this.#metrics.total.inc();
-    if (!inHandover) {
-      const delayMs = Math.min(MAX_RETRY_MS, RETRY_MS * 2 ** (asked.refusals - 1));
-      queue.retry ??= this.#clock.after(delayMs, () => this.#release(queue));
-    }
+    const retryMs = Math.min(MAX_RETRY_MS, RETRY_MS * 2 ** (asked.refusals - 1));
+    this.#arm(queue, inHandover ? LOOK_MS : retryMs);
     return { kind: 'held', leave: () => this.#take(queue, entry, 'gone') };
   }
 
@@ -126,15 +135,26 @@ export class Holds {
       }
       const before = queue.placement;
       queue.placement = namespace.placement;
-      if (namespace.placement.state.kind === 'handover') stopRetry(queue);
-      else if (!isSame(before, namespace.placement)) this.#release(queue);
+      if (isSame(before, namespace.placement)) continue;
+      disarm(queue);
+      if (namespace.placement.state.kind === 'handover') this.#arm(queue, LOOK_MS);
+      else this.#release(queue);
     }
   }
 
   #begin({ id, placement }: Namespace): Queue {
-    const queue: Queue = { id, placement, entries: new Map(), bytes: 0, retry: undefined };
+    const queue: Queue = { id, placement, entries: new Map(), bytes: 0, alarm: undefined };
     this.#queues.set(id, queue);
     return queue;
+  }
+
+  #arm(queue: Queue, delayMs: number): void {
+    queue.alarm ??= this.#clock.after(delayMs, () => {
+      queue.alarm = undefined;
+      if (queue.placement.state.kind === 'active') return this.#release(queue);
+      this.#look();
+      this.#arm(queue, LOOK_MS);
+    });
   }
 
   #release(queue: Queue): void {
@@ -159,7 +179,7 @@ export class Holds {
     this.#metrics.ms.observe(this.#clock.monotonicMs() - entry.sinceMs);
     this.#metrics.ends[end].inc();
     if (queue.entries.size > 0) return;
-    stopRetry(queue);
+    disarm(queue);
     this.#queues.delete(queue.id);
   }
 
@@ -196,9 +216,9 @@ const BOUNDS: readonly HoldBound[] = [
   'heldBytes',
 ];
 
-function stopRetry(queue: Queue): void {
-  queue.retry?.();
-  queue.retry = undefined;
+function disarm(queue: Queue): void {
+  queue.alarm?.();
+  queue.alarm = undefined;
 }
 
 /** Whether a call that one of them refused would fare no better by the other. */

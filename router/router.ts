@@ -74,7 +74,8 @@ export async function startRouter(options: StartRouterOptions): Promise<RunningR
   const parts = { map, clock, rng, log, config, metrics, rights: options.rights };
   const upstreams = upstreamsOf(options, parts);
   const limits = new NamespaceLimits(config, clock);
-  const holds = new Holds(config, { clock, metrics: metrics.holds });
+  const look = () => void map.refresh();
+  const holds = new Holds(config, { clock, metrics: metrics.holds, look });
   const context: CallContext = {
     ...parts,
     upstreams,
