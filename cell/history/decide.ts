@@ -19,6 +19,7 @@ import { isTimerKey, timerDue } from './timers.ts';
 import { openDraft } from './workflow-task/carry.ts';
 import { completeTask } from './workflow-task/complete.ts';
 import { isWorkflowTaskKey, stickyGone, workflowTaskDue } from './workflow-task/due.ts';
+import { failOver } from './workflow-task/fail-over.ts';
 import { failTask } from './workflow-task/fail.ts';
 import { startTask } from './workflow-task/start.ts';
 import { wakeWorker } from './workflow-task/wake.ts';
@@ -40,6 +41,8 @@ export function decide(run: LiveRun, input: RunInput, ctx: DecideContext): Decis
       return failTask(run, input, ctx);
     case 'sticky-gone':
       return stickyGone(run, ctx);
+    case 'fail-over':
+      return failOver(run, ctx);
     case 'timer-due':
       return isOpen(run.state) ? clockDue(run, input.key, ctx) : OBSOLETE;
     default: {

@@ -167,5 +167,7 @@ export type RunInput =
   | { readonly kind: 'timer-due'; readonly key: string }
   /** The sticky worker is gone or silent: the pending task goes to the normal queue, without an event (BEHAVIOURS 5). */
   | { readonly kind: 'sticky-gone' }
+  /** The namespace became active here: a durable start of an older epoch is over (BEHAVIOURS 26). */
+  | { readonly kind: 'fail-over' }
   /** Nobody owned the shard for a while: one full heartbeat interval from now (PROTOCOLS 2.5). */
   | { readonly kind: 'grant-heartbeats' };

@@ -14,7 +14,9 @@ import type { PendingActivity, PendingTimer, RunState } from './state.ts';
 /** Written as the first element. A later release grows `RunState` by optional fields, or takes the next number. */
 export const STATE_FORMAT = 1;
 
-type FlatState = Omit<RunState, 'activities' | 'timers'> & {
+type FlatState = Omit<RunState, 'activities' | 'timers' | 'lineage'> & {
+  /** Absent in rows of the time when a run had one branch only. */
+  readonly lineage?: RunState['lineage'] | undefined;
   readonly activities: readonly PendingActivity[];
   readonly timers: readonly PendingTimer[];
 };
@@ -36,8 +38,10 @@ export function decodeState(encoded: EncodedState): RunState {
       'data-loss',
       `a run's state has format ${format}, this release reads ${STATE_FORMAT}: start the release that wrote it`,
     );
+  const { epoch, transition, nextEventId } = state;
   return {
     ...state,
+    lineage: state.lineage ?? [{ epoch, transition, eventId: nextEventId - 1 }],
     activities: new Map(state.activities.map((one) => [one.scheduledEventId, one])),
     timers: new Map(state.timers.map((one) => [one.timerId, one])),
   };

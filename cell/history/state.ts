@@ -6,6 +6,7 @@
  * State codec: state-codec.ts, whose first byte is the format version (D17).
  */
 import type { CurrentRun, LedgerEntry } from './execution.ts';
+import type { Lineage } from './lineage.ts';
 import type { EventKind } from '../../wire/event-kinds.ts';
 import type { EventAttributes, EventOf } from '../../wire/events.ts';
 import type {
@@ -29,6 +30,8 @@ export type RunState = {
   readonly transition: number;
   /** The epoch of the last transition. */
   readonly epoch: number;
+  /** The branch that this state is the end of: by epoch, its last transition and event (lineage.ts). */
+  readonly lineage: Lineage;
   readonly nextEventId: number;
   /**
    * Encoded size of the whole history, in bytes (limits, BEHAVIOURS 24). Only the shell knows encoded sizes: it adds

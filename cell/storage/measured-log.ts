@@ -43,6 +43,7 @@ export function measuredLog(log: ShardLog, metrics: Metrics, clock: Clock): Shar
     },
     position: (shard, signal) => log.position(shard, signal),
     tail: (shard, signal) => log.tail(shard, signal),
+    rowsAfter: (shard, page, signal) => log.rowsAfter(shard, page, signal),
     async checkpoint(batch, signal) {
       const begun = clock.monotonicMs();
       try {

@@ -65,6 +65,8 @@ export type Tail = {
   readonly checkpoint: Seq;
   /** All rows above the checkpoint, by seq. */
   readonly rows: readonly LogRow[];
+  /** The notes of the last checkpoint that had some. */
+  readonly notes?: Uint8Array | undefined;
 };
 
 export type Checkpoint = {
@@ -75,6 +77,8 @@ export type Checkpoint = {
   /** The log is deleted up to here (inclusive, takeover rows excepted): at most `to`, less while a lane needs it. */
   readonly deleteTo: Seq;
   readonly views: ViewBatch;
+  /** What the shard remembers beside its views (marks of namespaces, positions of lanes); absent: as it was. */
+  readonly notes?: Uint8Array | undefined;
 };
 
 export interface ShardLog {
@@ -102,6 +106,13 @@ export interface ShardLog {
 
   /** Takeover, step 3: checkpoint, range and all rows above the checkpoint, in one snapshot, ordered by seq. */
   tail(shard: ShardId, signal: AbortSignal): Promise<Tail>;
+
+  /** Rows after a seq that are still there, at or below the checkpoint too, by seq: what a lane reads that is behind. */
+  rowsAfter(
+    shard: ShardId,
+    page: { readonly after: Seq; readonly limit: number },
+    signal: AbortSignal,
+  ): Promise<readonly LogRow[]>;
 
   /**
    * Moves checkpoints under compare (old checkpoint, range, and that the row at `to` carries my range: a promoted

@@ -94,6 +94,14 @@ export interface ShardViews {
     signal: AbortSignal,
   ): Promise<Page<TaskRow>>;
 
+  /** Runs of a namespace, open and closed, whose row reflects a later seq: for copies and comparisons. */
+  runsOf(
+    shard: ShardId,
+    of: { readonly namespaceId: string; readonly afterSeq: Seq },
+    page: { readonly after?: string | undefined; readonly limit: number },
+    signal: AbortSignal,
+  ): Promise<Page<RunRow>>;
+
   /** Open runs, for the scanner. */
   openRuns(
     shard: ShardId,

@@ -47,6 +47,7 @@ function fakeStore(outcome: AppendOutcome = { kind: 'committed' }) {
     claim: () => later('claim', 1 as RangeId),
     position: () => later('position', { range: 1 as RangeId, checkpoint: 0 as Seq, end: 0 as Seq }),
     tail: () => later('tail', { range: 1 as RangeId, checkpoint: 0 as Seq, rows: [] }),
+    rowsAfter: () => later('rows after', []),
     checkpoint: (batch) =>
       later(
         'checkpoint',

@@ -100,6 +100,8 @@ class FaultedLog implements ShardLog {
   verify: ShardLog['verify'] = (claims, signal) => this.#inner.verify(claims, signal);
   position: ShardLog['position'] = (shard, signal) => this.#inner.position(shard, signal);
   tail: ShardLog['tail'] = (shard, signal) => this.#inner.tail(shard, signal);
+  rowsAfter: ShardLog['rowsAfter'] = (shard, page, signal) =>
+    this.#inner.rowsAfter(shard, page, signal);
 
   /** Whether a shard that moved had rows of its log deleted that an earlier checkpoint had not. */
   #truncates(batch: readonly Checkpoint[], moved: readonly ShardId[]): boolean {

@@ -128,6 +128,7 @@ export function runState(change: Partial<RunState> = {}): RunState {
     runId: RUN,
     transition: 4,
     epoch: 7,
+    lineage: [],
     nextEventId: 6,
     historyBytes: 500,
     lastAt: at,

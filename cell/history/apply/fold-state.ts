@@ -7,6 +7,7 @@
 import { WorkflowExecutionStatus } from '../../../wire/enums.ts';
 import type { EventOf } from '../../../wire/events.ts';
 import { durationMs } from '../durations.ts';
+import { NO_LINEAGE, extended } from '../lineage.ts';
 import type { RunStart, RunState } from '../state.ts';
 import { timestampMs } from '../timestamps.ts';
 import type { Transition } from '../transition.ts';
@@ -35,6 +36,7 @@ export function newFold(ids: RunIds, started: EventOf<'WorkflowExecutionStarted'
     runId: ids.runId,
     transition: 0,
     epoch: started.version,
+    lineage: NO_LINEAGE,
     nextEventId: 1,
     historyBytes: 0,
     lastAt: started.eventTime,
@@ -59,6 +61,12 @@ export function newFold(ids: RunIds, started: EventOf<'WorkflowExecutionStarted'
 export function sealFold(fold: Fold, transition: Pick<Transition, 'number' | 'at'>): RunState {
   fold.transition = transition.number;
   fold.lastAt = transition.at;
+  const { epoch, nextEventId } = fold;
+  fold.lineage = extended(fold.lineage, {
+    epoch,
+    transition: transition.number,
+    eventId: nextEventId - 1,
+  });
   return fold;
 }
 

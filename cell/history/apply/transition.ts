@@ -18,6 +18,11 @@ export function applyTransition(state: RunState | undefined, transition: Transit
     transition.number === before + 1,
     `transition ${transition.number} of run ${transition.runId} where ${before + 1} was due`,
   );
+  const previous = transition.previousEpoch ?? transition.epoch;
+  invariant(
+    state === undefined || previous === state.epoch,
+    `transition ${transition.number} of run ${transition.runId} follows epoch ${previous}, here is ${state?.epoch}`,
+  );
   const [first] = transition.changes;
   let fold: Fold;
   if (state) fold = openFold(state, transition.epoch);

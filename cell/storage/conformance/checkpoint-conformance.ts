@@ -85,6 +85,40 @@ export function checkpointConformance(harness: () => StorageHarness): void {
     expect(say(await harness().rows(shard(0)))).toEqual(['1 by 1 takeover']);
   });
 
+  test('rows that a lane still needs are read again, below the checkpoint too', async () => {
+    const store = await harness().connect();
+    await takeOver(store, 0);
+    const rows = [2, 3, 4].map((position) => logRow([0, position, 1]));
+    for (const row of rows) await commit(store, row);
+    await store.log.checkpoint([checkpointOf([0, 1, 0, 3], { deleteTo: 2 })], never);
+    const after = (position: number, limit = 9) =>
+      store.log.rowsAfter(shard(0), { after: seq(position), limit }, never);
+    const words = ({ record }: { readonly record: Uint8Array }) => Buffer.from(record).toString();
+    expect((await after(1)).map(words)).toEqual(rows.slice(1).map(words));
+    expect(say(await after(0, 2))).toEqual(['1 by 1 takeover', '3 by 1']);
+    expect(await after(4)).toEqual([]);
+  });
+
+  test('the notes of a shard come back with its tail, until a checkpoint brings others', async () => {
+    const store = await harness().connect();
+    await takeOver(store, 0);
+    const notes = async () => {
+      const tail = await store.log.tail(shard(0), never);
+      return tail.notes && Buffer.from(tail.notes).toString();
+    };
+    expect(await notes()).toBeUndefined();
+    await store.log.checkpoint([checkpointOf([0, 1, 0, 1], { notes: bytes('one') })], never);
+    expect(await notes()).toBe('one');
+    await commit(store, logRow([0, 2, 1]));
+    await commit(store, logRow([0, 3, 1]));
+    await store.log.checkpoint([checkpointOf([0, 1, 1, 2])], never);
+    expect(await notes()).toBe('one');
+    await store.log.checkpoint([checkpointOf([0, 9, 2, 3], { notes: bytes('lost') })], never);
+    expect(await notes()).toBe('one');
+    await store.log.checkpoint([checkpointOf([0, 1, 2, 3], { notes: bytes('two') })], never);
+    expect(await notes()).toBe('two');
+  });
+
   test('a checkpoint sent twice moves once', async () => {
     const store = await harness().connect();
     await takeOver(store, 0);

@@ -66,7 +66,11 @@ export const noViews: ViewBatch = {
 /** A checkpoint of shard 0 … from one seq to another, which cuts the log as far as it goes. */
 export function checkpointOf(
   at: readonly [shard: number, range: number, from: number, to: number],
-  { views = noViews, deleteTo = at[3] }: { views?: Partial<ViewBatch>; deleteTo?: number } = {},
+  {
+    views = noViews,
+    deleteTo = at[3],
+    notes,
+  }: { views?: Partial<ViewBatch>; deleteTo?: number; notes?: Uint8Array } = {},
 ): Checkpoint {
   return {
     shard: shard(at[0]),
@@ -75,6 +79,7 @@ export function checkpointOf(
     to: seq(at[3]),
     deleteTo: seq(deleteTo),
     views: { ...noViews, ...views },
+    ...(notes === undefined ? {} : { notes }),
   };
 }
 

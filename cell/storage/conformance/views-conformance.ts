@@ -7,6 +7,7 @@ import {
   checkpointOf,
   commit,
   logRow,
+  NAMESPACE,
   never,
   OTHER_NAMESPACE,
   runKey,
@@ -214,6 +215,27 @@ export function viewsConformance(harness: () => StorageHarness): void {
       'w8',
     ]);
     expect(await store.views.openRuns(shard(3), { limit: 2 }, never)).toEqual({ rows: [] });
+  });
+
+  test('the runs of a namespace come by page, open and closed, those that changed after a seq', async () => {
+    const { store, write } = await owner(harness());
+    const row = (key: ReturnType<typeof runKey>, at: number): RunRow => ({
+      ...key,
+      seq: seq(at),
+      open: at % 2 === 0,
+      state: bytes(`${at}`),
+    });
+    const mine = [1, 2, 3, 4, 5].map((at) => row(runKey(`w${at}`), at));
+    const foreign = row({ ...runKey('w6'), namespaceId: OTHER_NAMESPACE }, 6);
+    await write({ runs: [...mine, foreign] });
+    const since = async (afterSeq: number) => {
+      const of = { namespaceId: NAMESPACE, afterSeq: seq(afterSeq) };
+      const rows = await allPages((after) => store.views.runsOf(S, of, { after, limit: 2 }, never));
+      return rows.toSorted((a, b) => a.seq - b.seq);
+    };
+    expect(await since(0)).toEqual(mine);
+    expect(await since(3)).toEqual(mine.slice(3));
+    expect(await since(6)).toEqual([]);
   });
 
   test.each([

@@ -137,13 +137,21 @@ export class MemoryStore implements ShardLog {
       { kind: 'tail', shards: [shard], rows: [] },
       () => {
         const tables = this.#database.tables(shard);
-        const { range, checkpoint } = headOf(tables);
-        const rows = [...tables.log.values()]
-          .filter(({ seq }) => seq > checkpoint)
-          .sort((a, b) => a.seq - b.seq)
-          .map(asAppended);
-        return { range, checkpoint, rows };
+        const { range, checkpoint, notes } = headOf(tables);
+        return { range, checkpoint, notes, rows: rowsAfter(tables, checkpoint) };
       },
+      signal,
+    );
+  }
+
+  rowsAfter(
+    shard: ShardId,
+    { after, limit }: { readonly after: Seq; readonly limit: number },
+    signal: AbortSignal,
+  ): Promise<readonly LogRow[]> {
+    return this.#ask(
+      { kind: 'read', shards: [shard], rows: [] },
+      () => rowsAfter(this.#database.tables(shard), after).slice(0, limit),
       signal,
     );
   }
@@ -269,6 +277,13 @@ export class MemoryStore implements ShardLog {
       if (!takeover || (seq < oldestKept && storedAt < youngest)) changes.delete(tables.log, seq);
     }
   }
+}
+
+function rowsAfter(tables: ShardTables, after: Seq): LogRow[] {
+  return [...tables.log.values()]
+    .filter(({ seq }) => seq > after)
+    .sort((a, b) => a.seq - b.seq)
+    .map(asAppended);
 }
 
 /** The row without what the database noted of it. */

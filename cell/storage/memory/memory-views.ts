@@ -1,5 +1,5 @@
 /** `ShardViews` in memory: each call is one statement of its store, with whatever fate that has. */
-import type { ShardId } from '../shard-log.ts';
+import type { Seq, ShardId } from '../shard-log.ts';
 import type {
   ExecutionKey,
   ExecutionRow,
@@ -85,6 +85,18 @@ export class MemoryViews implements ShardViews {
 
   tasks(shard: ShardId, page: PageRequest, signal: AbortSignal): Promise<Page<TaskRow>> {
     return this.#page(shard, () => this.#database.tables(shard).tasks, { page, signal });
+  }
+
+  runsOf(
+    shard: ShardId,
+    { namespaceId, afterSeq }: { readonly namespaceId: string; readonly afterSeq: Seq },
+    page: PageRequest,
+    signal: AbortSignal,
+  ): Promise<Page<RunRow>> {
+    const asked = ([, row]: [string, RunRow]) =>
+      row.namespaceId === namespaceId && row.seq > afterSeq;
+    const runs = () => new Map([...this.#database.tables(shard).runs].filter(asked));
+    return this.#page(shard, runs, { page, signal });
   }
 
   openRuns(shard: ShardId, page: PageRequest, signal: AbortSignal): Promise<Page<RunRow>> {

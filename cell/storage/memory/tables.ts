@@ -41,6 +41,7 @@ export type ShardHead = {
   readonly checkpoint: Seq;
   /** The log was cut up to here. */
   readonly deleted: Seq;
+  readonly notes?: Uint8Array | undefined;
 };
 
 export function emptyTables(): ShardTables {
@@ -121,14 +122,14 @@ function sortable(value: number): string {
  */
 export function applyCheckpoint(
   tables: ShardTables,
-  { range, from, to, deleteTo, views }: Checkpoint,
+  { range, from, to, deleteTo, views, notes = headOf(tables).notes }: Checkpoint,
   changes: Changes,
 ): boolean {
   const head = headOf(tables);
   if (head.range !== range || head.checkpoint !== from) return false;
   if (to > from && tables.log.get(to)?.range !== range) return false;
   const deleted = deleteTo > head.deleted ? deleteTo : head.deleted;
-  changes.set(tables.head, 'head', { range, checkpoint: to, deleted });
+  changes.set(tables.head, 'head', { range, checkpoint: to, deleted, notes });
   writeViews(tables, views, changes);
   for (const row of tables.log.values()) {
     if (row.seq > head.deleted && row.seq <= deleteTo && !row.takeover) {

@@ -14,7 +14,7 @@
  */
 import type { Checkpoint, ShardId } from '../shard-log.ts';
 import type { ViewBatch } from '../views.ts';
-import { int4Array, int8Array } from './binary-array.ts';
+import { byteaArray, int4Array, int8Array } from './binary-array.ts';
 import type { Statement } from './connection.ts';
 import {
   EXECUTIONS,
@@ -81,7 +81,10 @@ const PARTS: readonly Part[] = [
   drop(TASKS, (views) => views.tasks.drop),
 ];
 
-const OWN_PARAMETERS = 5;
+/** An array of the wire has no null of ours: empty stands for "as it was". */
+const NO_NOTES = new Uint8Array(0);
+
+const OWN_PARAMETERS = 6;
 const TEXT = statementText();
 
 function statementText(): string {
@@ -93,11 +96,12 @@ function statementText(): string {
   });
   return `
     WITH wanted AS (
-      SELECT * FROM unnest($1::int4[], $2::int8[], $3::int8[], $4::int8[], $5::int8[])
-        AS w(shard_id, range_id, from_seq, to_seq, delete_to)
+      SELECT * FROM unnest($1::int4[], $2::int8[], $3::int8[], $4::int8[], $5::int8[], $6::bytea[])
+        AS w(shard_id, range_id, from_seq, to_seq, delete_to, notes)
     ), moved AS (
       UPDATE shard s
-      SET checkpoint_seq = w.to_seq, deleted_seq = greatest(s.deleted_seq, w.delete_to)
+      SET checkpoint_seq = w.to_seq, deleted_seq = greatest(s.deleted_seq, w.delete_to),
+        notes = CASE WHEN octet_length(w.notes) > 0 THEN w.notes ELSE s.notes END
       FROM wanted w
       WHERE s.shard_id = w.shard_id AND s.range_id = w.range_id AND s.checkpoint_seq = w.from_seq
         AND (w.to_seq = w.from_seq OR EXISTS (
@@ -127,6 +131,7 @@ export function checkpointStatement(batch: readonly Checkpoint[]): Statement {
       int8Array(ordered.map(({ from }) => from)),
       int8Array(ordered.map(({ to }) => to)),
       int8Array(ordered.map(({ deleteTo }) => deleteTo)),
+      byteaArray(ordered.map(({ notes }) => notes ?? NO_NOTES)),
       ...PARTS.flatMap((part) => part.values(ordered)),
     ],
   };

@@ -45,9 +45,13 @@ const POSITION = `
   FROM shard WHERE shard_id = $1`;
 
 const TAIL = `
-  SELECT s.range_id AS owner, s.checkpoint_seq, l.seq, l.range_id, l.nonce, l.takeover, l.record
+  SELECT s.range_id AS owner, s.checkpoint_seq, s.notes, l.seq, l.range_id, l.nonce, l.takeover, l.record
   FROM shard s LEFT JOIN shard_log l ON l.shard_id = s.shard_id AND l.seq > s.checkpoint_seq
   WHERE s.shard_id = $1 ORDER BY l.seq`;
+
+const ROWS_AFTER = `
+  SELECT seq, range_id, nonce, takeover, record FROM shard_log
+  WHERE shard_id = $1 AND seq > $2 ORDER BY seq LIMIT $3`;
 
 const VERIFY = `
   SELECT (asked.ordinal - 1)::int4 AS index, s.range_id AS owner, s.checkpoint_seq,
@@ -91,37 +95,53 @@ export async function readPosition(
   return { range: range_id, checkpoint: checkpoint_seq, end: end_seq };
 }
 
-type TailRow = {
-  readonly owner: RangeId;
-  readonly checkpoint_seq: Seq;
-  /** The columns of the log are null together: a shard without a tail. */
-  readonly seq: Seq | null;
+type LogColumns = {
+  readonly seq: Seq;
   readonly range_id: RangeId;
   readonly nonce: string;
   readonly takeover: boolean;
   readonly record: Buffer;
 };
 
+/** The columns of the log are null together: a shard without a tail. */
+type TailRow = (LogColumns | { readonly seq: null }) & {
+  readonly owner: RangeId;
+  readonly checkpoint_seq: Seq;
+  readonly notes: Buffer | null;
+};
+
 export async function readTail(runner: Runner, shard: ShardId, signal: AbortSignal): Promise<Tail> {
   const rows = await runner.run<TailRow>({ name: 'tail', text: TAIL, values: [shard] }, signal);
-  const { owner, checkpoint_seq } = rows[0] ?? notProvisioned(shard);
+  const { owner, checkpoint_seq, notes } = rows[0] ?? notProvisioned(shard);
   return {
     range: owner,
     checkpoint: checkpoint_seq,
-    rows: rows.flatMap((row): LogRow[] =>
-      row.seq === null
-        ? []
-        : [
-            {
-              shard,
-              seq: row.seq,
-              range: row.range_id,
-              nonce: Buffer.from(row.nonce.replaceAll('-', ''), 'hex'),
-              takeover: row.takeover,
-              record: row.record,
-            },
-          ],
-    ),
+    rows: rows.flatMap((row) => (row.seq === null ? [] : [logRow(shard, row)])),
+    ...(notes === null ? {} : { notes }),
+  };
+}
+
+/** What a lane that is behind reads again. */
+export async function readRowsAfter(
+  runner: Runner,
+  { shard, after, limit }: { readonly shard: ShardId; readonly after: Seq; readonly limit: number },
+  signal: AbortSignal,
+): Promise<readonly LogRow[]> {
+  const rows = await runner.run<LogColumns>(
+    { name: 'rows-after', text: ROWS_AFTER, values: [shard, after, limit] },
+    signal,
+  );
+  return rows.map((row) => logRow(shard, row));
+}
+
+function logRow(shard: ShardId, row: LogColumns): LogRow {
+  return {
+    shard,
+    seq: row.seq,
+    range: row.range_id,
+    nonce: Buffer.from(row.nonce.replaceAll('-', ''), 'hex'),
+    takeover: row.takeover,
+    record: row.record,
   };
 }
 

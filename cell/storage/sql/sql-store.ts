@@ -23,6 +23,7 @@ import {
   claimShard,
   pruneShard,
   readPosition,
+  readRowsAfter,
   readTail,
   readVerdicts,
   type Runner,
@@ -207,6 +208,12 @@ class SqlShardLog implements ShardLog {
 
   tail(shard: ShardId, signal: AbortSignal): ReturnType<ShardLog['tail']> {
     return readTail(this.#parts.pool, shard, signal);
+  }
+
+  rowsAfter(
+    ...[shard, page, signal]: Parameters<ShardLog['rowsAfter']>
+  ): ReturnType<ShardLog['rowsAfter']> {
+    return readRowsAfter(this.#parts.pool, { shard, ...page }, signal);
   }
 
   async checkpoint(batch: readonly Checkpoint[], signal: AbortSignal): Promise<readonly ShardId[]> {

@@ -77,6 +77,11 @@ const OPEN_RUN_ROWS = `
   WHERE shard_id = $1 AND (namespace_id, run_id) > ($2::uuid, $3::uuid) AND open
   ORDER BY namespace_id, run_id LIMIT $4`;
 
+const RUN_ROWS_OF = `
+  SELECT namespace_id, run_id, workflow_id, seq, open, state FROM run
+  WHERE shard_id = $1 AND namespace_id = $2::uuid AND run_id > $3::uuid AND seq > $4
+  ORDER BY namespace_id, run_id LIMIT $5`;
+
 type PageRequest = { readonly after?: string | undefined; readonly limit: number };
 type RunColumns = { namespace_id: string; run_id: string; workflow_id: string };
 type WorkColumns = RunColumns & { work_key: string; work: string };
@@ -190,6 +195,27 @@ export class SqlViews implements ShardViews {
     return pageOf(rows, page.limit, {
       row: (row) => ({ ...runKeyOf(row), work: row.work }),
       cursor: (row) => [row.namespace_id, row.run_id, row.work_key],
+    });
+  }
+
+  async runsOf(
+    shard: ShardId,
+    { namespaceId, afterSeq }: { readonly namespaceId: string; readonly afterSeq: Seq },
+    page: PageRequest,
+    signal: AbortSignal,
+  ): Promise<Page<RunRow>> {
+    const after = decodeCursor(page.after, [NIL_UUID]);
+    const rows = await this.#runner.run<RunColumns & { seq: Seq; open: boolean; state: Buffer }>(
+      {
+        name: 'runs-of',
+        text: RUN_ROWS_OF,
+        values: [shard, namespaceId, ...after, afterSeq, page.limit],
+      },
+      signal,
+    );
+    return pageOf(rows, page.limit, {
+      row: (row) => ({ ...runKeyOf(row), seq: row.seq, open: row.open, state: row.state }),
+      cursor: (row) => [row.run_id],
     });
   }
 

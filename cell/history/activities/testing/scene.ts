@@ -41,6 +41,7 @@ export const emptyRun: RunState = {
   runId: 'r',
   transition: 0,
   epoch: EPOCH,
+  lineage: [],
   nextEventId: 1,
   historyBytes: 0,
   lastAt: 0,

@@ -24,7 +24,7 @@ const EMPTY = `
     WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend';
   DELETE FROM shard_log; DELETE FROM run; DELETE FROM execution; DELETE FROM ledger; DELETE FROM history;
   DELETE FROM timer; DELETE FROM task;
-  UPDATE shard SET range_id = 0, checkpoint_seq = 0, deleted_seq = 0`;
+  UPDATE shard SET range_id = 0, checkpoint_seq = 0, deleted_seq = 0, notes = NULL`;
 
 export type TestServer = {
   /** URL of a new database with the current schema and 8 shards. */
