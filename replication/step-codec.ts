@@ -22,7 +22,7 @@ export function encodeReplicatedStep(step: ReplicatedStep): Uint8Array {
 
 /** @throws AtollError `data-loss` for bytes that are no such record */
 export function decodeReplicatedStep(bytes: Uint8Array): ReplicatedStep {
-  const [step, ...more] = decodeRecord(bytes);
+  const [step, ...more] = decodeRecord(bytes).steps;
   if (step === undefined || more.length > 0) {
     throw new AtollError('data-loss', `a replicated record holds ${more.length + 1} transitions`);
   }

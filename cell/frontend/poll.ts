@@ -46,6 +46,7 @@ export async function pollTask(
   });
   try {
     for (;;) {
+      parts.engine.assertActing(queue.namespaceId);
       const task = await matching.poll(queue, { identity, signal: deadline.signal });
       if (task === undefined) return undefined;
       if (deadline.signal.aborted) {

@@ -82,6 +82,11 @@ export class InMemoryMatching implements Matching {
     return this.#queues.get(nameOf(queue))?.forget() ?? [];
   }
 
+  release(namespaceId: string): void {
+    const prefix = `${namespaceId}\0`;
+    for (const [name, queue] of this.#queues) if (name.startsWith(prefix)) queue.forget();
+  }
+
   backlog(queue: QueueKey): { readonly tasks: number; readonly oldestAgeMs: number } {
     return this.#queues.get(nameOf(queue))?.backlog() ?? { tasks: 0, oldestAgeMs: 0 };
   }

@@ -49,6 +49,9 @@ export interface Matching {
   /** The worker of a sticky queue said goodbye: its polls end empty, its tasks come back to be offered elsewhere. */
   forget(queue: QueueKey): readonly OfferedTask[];
 
+  /** The namespace is not served here any more: its polls end empty, its tasks are dropped (D5 makes them again). */
+  release(namespaceId: string): void;
+
   /** Number of waiting tasks, and age of the oldest in ms. */
   backlog(queue: QueueKey): { readonly tasks: number; readonly oldestAgeMs: number };
 

@@ -31,6 +31,7 @@ export function measuredMatching(matching: Matching, metrics: Metrics, clock: Cl
     giveBack: (task) => matching.giveBack(task),
     isPolled: (queue) => matching.isPolled(queue),
     forget: (queue) => matching.forget(queue),
+    release: (namespaceId) => matching.release(namespaceId),
     backlog: (queue) => matching.backlog(queue),
     pollers: (queue) => matching.pollers(queue),
     onRoom: (listener) => matching.onRoom(listener),

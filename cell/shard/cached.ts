@@ -6,11 +6,13 @@
  */
 import type { CurrentRun, LedgerEntry } from '../history/execution.ts';
 import type { LiveRun } from '../history/decision.ts';
+import type { Lineage } from '../history/lineage.ts';
 import type { ExecutionState, RunState, TaskStart } from '../history/state.ts';
 import type { Seq } from '../storage/shard-log.ts';
 import type { RunRef } from './engine.ts';
 import type { Batch } from './gather.ts';
 import type { LedgerEffect, LedgerMemory, NumberedEntry } from './ledger-memory.ts';
+import type { Chain } from './run-digest.ts';
 import type { RunQueries } from './run-queries.ts';
 
 /** Encoded events `first … last` of a run, in memory. */
@@ -20,8 +22,15 @@ export type Chunk = {
   readonly events: Uint8Array;
 };
 
+/** A branch of the run that lost against another cell's: its history rows stay, readable (D9). */
+export type LostBranch = { readonly historyId: string; readonly lineage: Lineage };
+
+/** Under which id the run's history rows lie (its own until a branch was adopted), and those that lost. */
+export type RunBranch = { readonly historyId: string; readonly lost: readonly LostBranch[] };
+
 export class CachedRun {
   readonly ref: RunRef;
+  branch: RunBranch;
   /** The seq that the view row reflects: replay skips records at or below it (PROTOCOLS 2.4). */
   readonly viewSeq: Seq;
   head: RunState;
@@ -51,8 +60,12 @@ export class CachedRun {
   /** Ends long polls: called at each commit. */
   readonly waiters = new Set<() => void>();
   queries: RunQueries | undefined;
-  /** Heartbeat clocks were granted an interval: once per ownership (PROTOCOLS 2.5). */
+  /** Heartbeat clocks were granted an interval: once per ownership or promotion (PROTOCOLS 2.5, D16). */
   granted = false;
+  /** How far its digest's chain was computed, in this branch (PROTOCOLS 10). */
+  chain: { readonly historyId: string; readonly chain: Chain } | undefined;
+  /** A workflow task of an older epoch is being failed (BEHAVIOURS 26). */
+  failingOver = false;
 
   constructor(options: {
     readonly ref: RunRef;
@@ -60,8 +73,10 @@ export class CachedRun {
     readonly committed: RunState | undefined;
     readonly seq: Seq;
     readonly storedWork: ReadonlyMap<string, number | undefined>;
+    readonly branch?: RunBranch | undefined;
   }) {
     this.ref = options.ref;
+    this.branch = options.branch ?? { historyId: options.ref.runId, lost: [] };
     this.head = options.head;
     this.committed = options.committed;
     this.viewSeq = options.seq;
@@ -148,6 +163,11 @@ export class CachedExecution {
   /** Remembers a decided entry. */
   addEntry(entry: LedgerEntry): void {
     this.#unsaved.set(entry, this.ledger.add(entry));
+  }
+
+  /** The entries whose records are durable. */
+  durableLedger(): readonly LedgerEntry[] {
+    return this.ledger.entries().filter((entry) => !this.#unsaved.has(entry));
   }
 
   /** The record that holds this entry is durable. */

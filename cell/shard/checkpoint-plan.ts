@@ -6,7 +6,6 @@
  *  1. Rows reflect committed batches only, up to `to`.
  *  2. `finish` runs only after the store took the plan; what changed meanwhile stays dirty.
  */
-import { encodeState } from '../history/state-codec.ts';
 import type { Checkpoint, Seq } from '../storage/shard-log.ts';
 import type {
   ExecutionRow,
@@ -22,7 +21,7 @@ import type { CachedExecution, CachedRun } from './cached.ts';
 import type { NumberedEntry } from './ledger-memory.ts';
 import type { Ownership } from './ownership.ts';
 import type { RunBook } from './run-book.ts';
-import { INDEX_WORK, workRows } from './work-rows.ts';
+import { encodeRun, INDEX_WORK, workRows } from './work-rows.ts';
 
 export type CheckpointPlan = {
   readonly checkpoint: Checkpoint;
@@ -56,8 +55,11 @@ export function planCheckpoint(
   for (const execution of book.dirtyExecutions) {
     settled.push(planExecution(book, execution, { rows, to }));
   }
+  const notes = ownership.notes();
+  const kept = notes === undefined ? {} : { notes };
+  const deleteTo = ownership.releasable(to);
   return {
-    checkpoint: { shard, range, from, to, deleteTo: to, views: viewBatch(rows) },
+    checkpoint: { shard, range, from, to, deleteTo, views: viewBatch(rows), ...kept },
     finish: () => {
       const save = ownership.memory.saved();
       for (const settle of settled) settle(save);
@@ -79,19 +81,23 @@ function planRun(
   if (!state) return () => {};
   const { ref } = run;
   const open = state.closedAt === undefined;
-  rows.runs.push({ ...ref, seq: run.committedSeq, open, state: encodeBlob(encodeState(state)) });
+  rows.runs.push({ ...ref, seq: run.committedSeq, open, state: encodeRun(state, run.branch) });
   const lastEventId = state.nextEventId - 1;
   const history = unsavedHistory(run, lastEventId);
   if (history) rows.history.push(history);
   const work = workRows(state);
   if (run.indexWanted > run.indexed) work.set(INDEX_WORK, undefined);
   diffWork(run, work, rows);
+  const { branch } = run;
   return (save) => {
-    run.savedEventId = lastEventId;
     run.savedIn = save;
     run.storedWork = work;
-    // Of a closed run only its end is asked for, by those who wait for its result.
-    dropOldChunks(run, open ? plan.recentHistoryBytes : 0);
+    // Another branch was adopted meanwhile: none of its events are saved.
+    if (run.branch === branch) {
+      run.savedEventId = lastEventId;
+      // Of a closed run only its end is asked for, by those who wait for its result.
+      dropOldChunks(run, open ? plan.recentHistoryBytes : 0);
+    }
     const indexedSince = work.has(INDEX_WORK) && run.indexed >= run.indexWanted;
     if (run.committed !== state || indexedSince) return;
     run.dirty = false;
@@ -107,7 +113,8 @@ function unsavedHistory(run: CachedRun, lastEventId: number): HistoryRow | undef
   if (!first) return undefined;
   const events =
     unsaved.length === 1 ? first.events : Buffer.concat(unsaved.map((chunk) => chunk.events));
-  return { ...run.ref, firstEventId: first.first, lastEventId, events };
+  const key = { ...run.ref, runId: run.branch.historyId };
+  return { ...key, firstEventId: first.first, lastEventId, events };
 }
 
 function diffWork(run: CachedRun, work: ReadonlyMap<string, number | undefined>, rows: Rows): void {

@@ -90,6 +90,12 @@ export class DueIndex<Item> {
     return slot.entry;
   }
 
+  /** What was read of the view counts no more, nor does a read under way. */
+  restart(): void {
+    this.#horizon = 0;
+    this.#shrinks += 1;
+  }
+
   /** The view was read up to here (infinity = to its end). */
   setHorizon(horizon: number): void {
     this.#horizon = horizon;

@@ -13,7 +13,8 @@ function scene(answer: (n: number) => 'done' | 'obsolete' | AtollError) {
   const clock = new VirtualClock();
   const log: string[] = [];
   let asked = 0;
-  const run = { head: { activities: new Map() }, granted: false } as unknown as CachedRun;
+  const head = { activities: new Map() };
+  const run = { ref: RUN, head, granted: false } as unknown as CachedRun;
   const shard: AskedShard & { ended: AtollError | undefined } = {
     ended: undefined,
     execute: async (_, input) => {
@@ -25,6 +26,7 @@ function scene(answer: (n: number) => 'done' | 'obsolete' | AtollError) {
     at: async (_, __, use) => use({ run } as Found),
     driver: { answered: () => false },
     syncWork: () => log.push('sync'),
+    drives: () => true,
     forgetWork: () => log.push('forget'),
   };
   const due = new DueInputs(shard, { clock, log: silentLog, epochOf: () => 1, beganAt: 100 });

@@ -30,6 +30,8 @@ export interface AskedShard {
     answered(ref: RunRef, key: string): boolean;
   };
   forgetWork(ref: RunRef): void;
+  /** Whether the namespace's work is driven here. */
+  drives(namespaceId: string): boolean;
 }
 
 type Options = {
@@ -43,15 +45,23 @@ type Options = {
 export class DueInputs {
   readonly #owned: AskedShard;
   readonly #options: Options;
+  readonly #promotedAt = new Map<string, number>();
 
   constructor(owned: AskedShard, options: Options) {
     this.#owned = owned;
     this.#options = options;
   }
 
+  /** The namespace became active here: heartbeats of before went to another cell (D16). */
+  promoted(namespaceId: string, at: number): void {
+    this.#promotedAt.set(namespaceId, at);
+  }
+
   /** Never rejects. */
   async send(ref: RunRef, input: RunInput, pause = FIRST_PAUSE_MS): Promise<void> {
     if (this.#owned.ended) return;
+    // Closed, or active elsewhere: whoever drives the namespace next makes its work from the state (D5).
+    if (!this.#owned.drives(ref.namespaceId)) return this.#owned.forgetWork(ref);
     try {
       await this.#deliver(ref, input);
     } catch (error) {
@@ -81,7 +91,7 @@ export class DueInputs {
   /** Whether a heartbeat clock of the run ran while nobody owned the shard. */
   #sleptThrough(run: CachedRun): boolean {
     if (run.granted) return false;
-    const { beganAt } = this.#options;
+    const beganAt = this.#promotedAt.get(run.ref.namespaceId) ?? this.#options.beganAt;
     const slept = [...run.head.activities.values()].some(
       ({ started, lastHeartbeatAt }) =>
         started !== undefined && Math.max(started.at, lastHeartbeatAt ?? 0) < beganAt,

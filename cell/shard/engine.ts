@@ -87,6 +87,9 @@ export interface Engine {
   /** Resolves once the run has a committed event above `afterEventId` or is closed; rejects when the call ends. */
   waitForEvents(run: RunRef, afterEventId: number, call: CallContext): Promise<void>;
 
+  /** Refuses unless the namespace acts here: for polls, before they wait. Errors: `unavailable` with trailers. */
+  assertActing(namespaceId: string): void;
+
   /** A task that matching handed out: starts it for this poller. */
   startTask(
     task: OfferedTask,

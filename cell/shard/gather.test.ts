@@ -7,18 +7,18 @@ const step = (bytes: number) => ({ events: new Uint8Array(bytes) }) as EncodedSt
 
 test('steps of one decision share a batch, also beyond its size', () => {
   const gather = new Gather(10, 1_000);
-  const batch = gather.add([step(900), step(900)]);
+  const batch = gather.add({ steps: [step(900), step(900)] });
   expect(batch.steps).toHaveLength(2);
-  expect(gather.add([step(1)])).not.toBe(batch);
+  expect(gather.add({ steps: [step(1)] })).not.toBe(batch);
   expect(gather.take()).toBe(batch);
   expect(gather.size).toBe(1);
 });
 
 test('it is full at its bound, and not after a batch has left', () => {
   const gather = new Gather(2, 1_000);
-  gather.add([step(1)]);
+  gather.add({ steps: [step(1)] });
   expect(gather.full).toBe(false);
-  gather.add([step(1)]);
+  gather.add({ steps: [step(1)] });
   expect(gather.full).toBe(true);
   gather.take();
   expect(gather.full).toBe(false);
@@ -26,7 +26,7 @@ test('it is full at its bound, and not after a batch has left', () => {
 
 test('what is abandoned tells everybody, and nobody else is disturbed', async () => {
   const gather = new Gather(9, 1);
-  const batches = [gather.add([step(1)]), gather.add([step(1)])];
+  const batches = [gather.add({ steps: [step(1)] }), gather.add({ steps: [step(1)] })];
   gather.abandon(new AtollError('unavailable', 'over'));
   const ends = await Promise.allSettled(batches.map((batch) => batch.committed));
   expect(ends.map((end) => end.status)).toEqual(['rejected', 'rejected']);

@@ -6,10 +6,20 @@
  *  2. A batch is settled once: committed, or abandoned with an error that its callers see.
  */
 import type { AtollError } from '../../kernel/errors.ts';
-import type { EncodedStep } from './record-codec.ts';
+import type { Mark } from './mark.ts';
+import type { Adoption, EncodedStep } from './record-codec.ts';
+
+/** What is decided together, and becomes durable together. */
+export type Decided = {
+  readonly steps?: readonly EncodedStep[];
+  readonly mark?: Mark;
+  readonly adoption?: Adoption;
+};
 
 export class Batch {
   readonly steps: EncodedStep[] = [];
+  readonly marks: Mark[] = [];
+  readonly adoptions: Adoption[] = [];
   bytes = 0;
   /** Resolves when the batch is durable; rejects when it will not be, or nobody knows. */
   readonly committed: Promise<void>;
@@ -59,8 +69,13 @@ export class Gather {
     return this.#batches[0];
   }
 
-  /** Adds the steps of one decision and returns the batch that they travel in. */
-  add(steps: readonly EncodedStep[]): Batch {
+  /** The batch that will be appended last. */
+  get last(): Batch | undefined {
+    return this.#batches.at(-1);
+  }
+
+  /** Adds what was decided together and returns the batch that it travels in. */
+  add({ steps = [], mark, adoption }: Decided): Batch {
     let batch = this.#batches.at(-1);
     if (!batch || batch.bytes >= this.#rowBytes) {
       batch = new Batch();
@@ -69,6 +84,11 @@ export class Gather {
     for (const step of steps) {
       batch.steps.push(step);
       batch.bytes += step.events.length + 256;
+    }
+    if (mark) batch.marks.push(mark);
+    if (adoption) {
+      batch.adoptions.push(adoption);
+      batch.bytes += adoption.events.length + 1_024;
     }
     this.#steps += steps.length;
     return batch;

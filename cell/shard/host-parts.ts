@@ -7,6 +7,8 @@ import type { Matching } from '../matching/matching.ts';
 import type { CachedRun } from './cached.ts';
 import type { ShardConfig } from './config.ts';
 import type { IndexWriter } from './index-writer.ts';
+import type { PlacementView } from './mark.ts';
+import type { LaneFeed } from './replicas.ts';
 import type { LogWriter } from './log-writer.ts';
 import type { ReadBarrier } from './read-barrier.ts';
 import type { ViewLoader } from './view-loader.ts';
@@ -26,6 +28,12 @@ export type HostParts = {
   readonly queries: { committed(run: CachedRun): void };
   /** The namespace's epoch by this cell's map; for inputs that no call brought. */
   readonly epochOf: (namespaceId: string) => number;
+  /** Where the namespace is placed by this cell's map; undefined: the map does not name it, and nothing forbids. */
+  readonly placementOf: (namespaceId: string) => PlacementView | undefined;
+  /** Told when a shard closes a namespace or stands by for it, by the mark's map revision. */
+  readonly stoppedActing: (namespaceId: string, revision: number) => void;
+  /** Told of what becomes durable; lanes feed on it (D9). */
+  readonly lanes: LaneFeed;
   /** Told how late each clock of a run rang, for metrics. */
   readonly timerRang?: ((lagMs: number) => void) | undefined;
   /** There is something to checkpoint. */

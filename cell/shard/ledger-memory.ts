@@ -44,6 +44,11 @@ export class LedgerMemory implements Ledger {
     return this.#signals.size + this.#starts.size;
   }
 
+  /** All entries, oldest first within their kind. */
+  entries(): LedgerEntry[] {
+    return [...this.#starts.values(), ...this.#signals.values()].map(({ entry }) => entry);
+  }
+
   find(requestId: string): LedgerEntry | undefined {
     return (this.#starts.get(requestId) ?? this.#signals.get(requestId))?.entry;
   }

@@ -37,6 +37,10 @@ export class PinnedLru<Value> {
     this.trim(key);
   }
 
+  delete(key: string): void {
+    this.#entries.delete(key);
+  }
+
   /** Forgets what is over the limit and may be forgotten, except the one just added: its asker is about to look. */
   trim(except?: string): void {
     let looks = LOOKS;

@@ -33,6 +33,7 @@ export function measuredEngine(engine: Engine, metrics: Metrics, clock: Clock): 
     read: (target, call) => timed(readMs, engine.read(target, call)),
     history: (run, range, call) => engine.history(run, range, call),
     waitForEvents: (run, after, call) => engine.waitForEvents(run, after, call),
+    assertActing: (namespaceId) => engine.assertActing(namespaceId),
     startTask: (task, poller, call) => engine.startTask(task, poller, call),
     query: (target, query, call) => engine.query(target, query, call),
     answerQuery: (run, queryId, answer) => engine.answerQuery(run, queryId, answer),

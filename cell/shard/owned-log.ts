@@ -24,10 +24,10 @@ import type {
 } from '../storage/shard-log.ts';
 import type { ShardConfig } from './config.ts';
 import { describeEnding, type Ending } from './ending.ts';
-import { Gather, type Batch } from './gather.ts';
+import { Gather, type Batch, type Decided } from './gather.ts';
 import type { AppendSource, LogWriter, Settlement } from './log-writer.ts';
 import type { Provable, ReadBarrier } from './read-barrier.ts';
-import { encodeRecord, type EncodedStep } from './record-codec.ts';
+import { encodeRecord } from './record-codec.ts';
 import { RoomWaiters } from './room-waiters.ts';
 
 /** What the owned log tells its ownership. */
@@ -114,9 +114,9 @@ export class OwnedLog implements AppendSource, Provable {
     throw shardFull(this.shard, `gatherLimit ${this.#options.config.gatherLimit}`);
   }
 
-  append(steps: readonly EncodedStep[]): Batch {
+  append(decided: Decided): Batch {
     this.assertOwned();
-    const batch = this.#gather.add(steps);
+    const batch = this.#gather.add(decided);
     if (!this.#inFlight) this.#options.writer.wake(this);
     return batch;
   }
@@ -137,6 +137,11 @@ export class OwnedLog implements AppendSource, Provable {
     this.assertOwned();
   }
 
+  /** Resolves once all that was decided until now is durable. */
+  async flushed(): Promise<void> {
+    await (this.#gather.last ?? this.#inFlight?.batch)?.committed;
+  }
+
   takeRow(): LogRow | undefined {
     if (this.#ended || this.#inFlight) return undefined;
     const batch = this.#gather.take();
@@ -148,7 +153,7 @@ export class OwnedLog implements AppendSource, Provable {
         range: this.range,
         nonce: this.#options.rng.bytes(16),
         takeover: false,
-        record: encodeRecord(batch.steps),
+        record: encodeRecord(batch.steps, batch),
       };
       this.#inFlight = { row, batch };
       return row;

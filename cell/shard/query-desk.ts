@@ -30,7 +30,7 @@ import type { Found } from './shard-memory.ts';
 /** What is asked of the ownership; its parts are described there. */
 export interface QueriedShard {
   at<T>(target: Target, signal: AbortSignal, use: (found: Found) => T | Promise<T>): Promise<T>;
-  prove(shown: Found, signal: AbortSignal): Promise<void>;
+  prove(namespaceId: string, shown: Found, signal: AbortSignal): Promise<void>;
 }
 
 type Registered = {
@@ -74,7 +74,7 @@ export class QueryDesk {
   ): Promise<QueryOutcome> {
     const { query, call } = asked;
     const runId = await owned.at(target, call.signal, async (found) => {
-      await owned.prove(found, call.signal);
+      await owned.prove(target.namespaceId, found, call.signal);
       return found.run.ref.runId;
     });
     // Looked up again after the proof: the run that is asked must be the one that commits are told of.

@@ -2,24 +2,31 @@
  * Records of the shard log: a batch of transitions as bytes and back (D2, D17).
  *
  *   byte 0     format version
- *   rest       CBOR [namespace ids, transitions]; a transition names its namespace by position (PROTOCOLS 7: the
+ *   format 1   CBOR [namespace ids, transitions]; a transition names its namespace by position (PROTOCOLS 7: the
  *              header lists the namespaces), carries its events as stored history bytes, and its patches with the
  *              number of events before each
+ *   format 2   the same, then marks of namespaces and adopted runs; written only where there are some
  *
  * Invariants
- *  1. decodeRecord(encodeRecord(steps)) gives equal transitions.
+ *  1. decodeRecord(encodeRecord(steps, beside)) gives equal content.
  *  2. An unknown format is refused, never skipped: the shard stops and says so.
+ *  3. Within a record a run has transitions or one adoption, never both; a mark comes after the transitions.
  */
 import { AtollError } from '../../kernel/errors.ts';
 import { decodeCbor, encodeCbor } from '../../wire/cbor.ts';
 import { decodeEvents, encodeEvents } from '../../wire/event-codec.ts';
 import type { HistoryEvent } from '../../wire/events.ts';
-import type { ExecutionChange } from '../history/execution.ts';
+import type { CurrentRun, ExecutionChange, LedgerEntry } from '../history/execution.ts';
 import type { Change, Patch } from '../history/patch.ts';
+import { decodeState, encodeState, type EncodedState } from '../history/state-codec.ts';
 import type { RunState } from '../history/state.ts';
 import type { Transition } from '../history/transition.ts';
+import type { Mark } from './mark.ts';
 
-export const RECORD_FORMAT = 1;
+/** Transitions alone. */
+export const STEPS_FORMAT = 1;
+/** Transitions, marks and adoptions. */
+export const MIXED_FORMAT = 2;
 
 /** A decided step with its events encoded once: for the record, the views and the workers alike. */
 export type EncodedStep = {
@@ -32,6 +39,45 @@ export type EncodedStep = {
   readonly lastEventId: number;
 };
 
+/**
+ * A run taken over whole from another cell (PROTOCOLS 7, 9): the state that it has there, and the events that lack here.
+ */
+export type Adoption = {
+  readonly state: RunState;
+  /** Under which its history rows lie; another than before where its branch replaces ours. */
+  readonly historyId: string;
+  /** 1 where the branch replaces ours, else one after our last event. */
+  readonly firstEventId: number;
+  readonly events: Uint8Array;
+  /** Where the workflow id points from here on; undefined: where it did. */
+  readonly current?: CurrentRun | undefined;
+  /** Entries that our ledger lacks. */
+  readonly ledger: readonly LedgerEntry[];
+};
+
+/** What a record holds beside transitions. */
+export type Beside = {
+  readonly marks: readonly Mark[];
+  readonly adoptions: readonly Adoption[];
+};
+
+export type LogRecord = Beside & { readonly steps: readonly DecodedStep[] };
+
+type WireAdoption = readonly [
+  state: EncodedState,
+  historyId: string,
+  firstEventId: number,
+  events: Uint8Array,
+  current: CurrentRun | null,
+  ledger: readonly LedgerEntry[],
+];
+type WireRecord = readonly [
+  namespaces: readonly string[],
+  transitions: readonly WireTransition[],
+  marks?: readonly Mark[],
+  adoptions?: readonly WireAdoption[],
+];
+
 type WirePatch = readonly [eventsBefore: number, patch: Patch];
 type WireTransition = readonly [
   namespace: number,
@@ -43,9 +89,11 @@ type WireTransition = readonly [
   events: Uint8Array,
   patches: readonly WirePatch[],
   execution: ExecutionChange | null,
-  /** Null, or absent in older records, where it is the same epoch. */
-  previousEpoch?: number | null,
+  /** Only where the transition before was made in another epoch. */
+  previousEpoch?: number,
 ];
+
+const NOTHING_BESIDE: Beside = { marks: [], adoptions: [] };
 
 const NO_EVENTS = new Uint8Array(0);
 
@@ -65,29 +113,22 @@ export function encodeStep(transition: Transition, state: RunState): EncodedStep
 
 export function encodeRecord(
   steps: readonly Pick<EncodedStep, 'transition' | 'events'>[],
+  { marks, adoptions }: Beside = NOTHING_BESIDE,
 ): Uint8Array {
   const namespaces: string[] = [];
-  const transitions = steps.map(({ transition, events }): WireTransition => {
-    let namespace = namespaces.indexOf(transition.namespaceId);
-    if (namespace < 0) namespace = namespaces.push(transition.namespaceId) - 1;
-    const { workflowId, runId, number, epoch, at, previousEpoch } = transition;
-    const execution = transition.execution ?? null;
-    return [
-      namespace,
-      workflowId,
-      runId,
-      number,
-      epoch,
-      at,
-      events,
-      patchesOf(transition),
-      execution,
-      previousEpoch ?? null,
-    ];
+  const transitions = steps.map((step): WireTransition => {
+    const { namespaceId } = step.transition;
+    let namespace = namespaces.indexOf(namespaceId);
+    if (namespace < 0) namespace = namespaces.push(namespaceId) - 1;
+    return wireTransition(namespace, step);
   });
-  const body = encodeCbor([namespaces, transitions]);
+  const mixed = marks.length + adoptions.length > 0;
+  const wire: WireRecord = mixed
+    ? [namespaces, transitions, marks, adoptions.map(wireAdoption)]
+    : [namespaces, transitions];
+  const body = encodeCbor(wire);
   const record = new Uint8Array(body.length + 1);
-  record[0] = RECORD_FORMAT;
+  record[0] = mixed ? MIXED_FORMAT : STEPS_FORMAT;
   record.set(body, 1);
   return record;
 }
@@ -95,15 +136,41 @@ export function encodeRecord(
 export type DecodedStep = Omit<EncodedStep, 'state'>;
 
 /** Errors: `data-loss` for a format this release does not read. */
-export function decodeRecord(record: Uint8Array): readonly DecodedStep[] {
-  if (record[0] !== RECORD_FORMAT) {
+export function decodeRecord(record: Uint8Array): LogRecord {
+  if (record[0] !== STEPS_FORMAT && record[0] !== MIXED_FORMAT) {
     throw new AtollError(
       'data-loss',
-      `a log record has format ${record[0]}, this release reads ${RECORD_FORMAT}: start the release that wrote it`,
+      `a log record has format ${record[0]}, this release reads ${STEPS_FORMAT} and ${MIXED_FORMAT}: start the release that wrote it`,
     );
   }
-  const [namespaces, transitions] = decodeCbor(record.subarray(1)) as [string[], WireTransition[]];
-  return transitions.map((t) => decodeTransition(namespaces[t[0]] ?? '', t));
+  const wire = decodeCbor(record.subarray(1)) as WireRecord;
+  const [namespaces, transitions, marks = [], adoptions = []] = wire;
+  return {
+    steps: transitions.map((t) => decodeTransition(namespaces[t[0]] ?? '', t)),
+    marks,
+    adoptions: adoptions.map(decodeAdoption),
+  };
+}
+
+function wireTransition(
+  namespace: number,
+  { transition, events }: Pick<EncodedStep, 'transition' | 'events'>,
+): WireTransition {
+  const { workflowId, runId, number, epoch, at, previousEpoch } = transition;
+  const patches = patchesOf(transition);
+  const execution = transition.execution ?? null;
+  const wire = [
+    namespace,
+    workflowId,
+    runId,
+    number,
+    epoch,
+    at,
+    events,
+    patches,
+    execution,
+  ] as const;
+  return previousEpoch === undefined ? wire : [...wire, previousEpoch];
 }
 
 function decodeTransition(namespaceId: string, wire: WireTransition): DecodedStep {
@@ -116,15 +183,26 @@ function decodeTransition(namespaceId: string, wire: WireTransition): DecodedSte
       runId,
       number,
       epoch,
+      ...(previousEpoch === undefined ? {} : { previousEpoch }),
       at,
       changes: weave(decoded, patches),
-      ...(typeof previousEpoch === 'number' ? { previousEpoch } : {}),
       ...(execution ? { execution } : {}),
     },
     events,
     firstEventId: decoded[0]?.eventId ?? 0,
     lastEventId: decoded.at(-1)?.eventId ?? 0,
   };
+}
+
+function wireAdoption(adoption: Adoption): WireAdoption {
+  const { state, historyId, firstEventId, events, current, ledger } = adoption;
+  return [encodeState(state), historyId, firstEventId, events, current ?? null, ledger];
+}
+
+function decodeAdoption(wire: WireAdoption): Adoption {
+  const [state, historyId, firstEventId, events, current, ledger] = wire;
+  const rest = { historyId, firstEventId, events, ledger };
+  return { state: decodeState(state), ...rest, ...(current ? { current } : {}) };
 }
 
 function isEvent(change: Change): change is HistoryEvent {

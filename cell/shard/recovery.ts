@@ -9,26 +9,47 @@
 import { applyTransition } from '../history/history.ts';
 import type { LogRow, Seq } from '../storage/shard-log.ts';
 import type { Ownership } from './ownership.ts';
-import { decodeRecord, type DecodedStep } from './record-codec.ts';
+import { decodeRecord, type Adoption, type DecodedStep } from './record-codec.ts';
 
 type ReplayStep = { readonly seq: Seq; readonly step: DecodedStep };
+type ReplayAdoption = { readonly seq: Seq; readonly adoption: Adoption };
 
 /** Loads what the tail touches and folds the tail over it, then arms its work. */
 export async function replayTail(ownership: Ownership, rows: readonly LogRow[]): Promise<void> {
-  const steps: ReplayStep[] = [];
+  const replays: (ReplayStep | ReplayAdoption)[] = [];
+  const { memory, book, marks } = ownership;
   for (const { seq, record } of rows) {
-    for (const step of decodeRecord(record)) steps.push({ seq, step });
+    const { steps, adoptions, marks: made } = decodeRecord(record);
+    for (const step of steps) replays.push({ seq, step });
+    for (const adoption of adoptions) replays.push({ seq, adoption });
+    for (const mark of made) marks.replayed(mark);
   }
-  const { memory, book } = ownership;
   await memory.holding(async () => {
     await Promise.all(
-      steps.map(({ step: { transition } }) =>
-        Promise.all([memory.loadExecution(transition), memory.loadRun(transition)]),
-      ),
+      replays.map((replay) => {
+        const ref = 'step' in replay ? replay.step.transition : replay.adoption.state;
+        return Promise.all([memory.loadExecution(ref), memory.loadRun(ref)]);
+      }),
     );
-    for (const { seq, step } of steps) replayStep(ownership, seq, step);
+    for (const replay of replays) {
+      if ('step' in replay) replayStep(ownership, replay.seq, replay.step);
+      else replayAdoption(ownership, replay);
+    }
   });
   for (const run of book.dirtyRuns) ownership.syncWork(run);
+}
+
+function replayAdoption(ownership: Ownership, { seq, adoption }: ReplayAdoption): void {
+  const { memory, book } = ownership;
+  const { state, current, ledger } = adoption;
+  const run = memory.peekRun(state);
+  if (!run || seq > run.viewSeq) book.replayedAdoption(adoption, seq);
+  const execution = memory.peekExecution(state);
+  const changes = current !== undefined || ledger.length > 0;
+  if (changes && (!execution || seq > execution.viewSeq)) {
+    book.replayedExecution(state, { ...(current ? { current } : {}), ledger });
+  }
+  ownership.sawRecordAt(state.lastAt);
 }
 
 function replayStep(ownership: Ownership, seq: Seq, step: DecodedStep): void {

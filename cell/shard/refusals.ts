@@ -1,6 +1,14 @@
 /** Errors of the shards that clients see, with the details that SDKs map. */
+import {
+  EPOCH_HEADER,
+  HANDOVER,
+  NOT_ACTIVE,
+  OWNER_HEADER,
+  REFUSED_HEADER,
+} from '../../fleet/call-headers.ts';
 import { AtollError } from '../../kernel/errors.ts';
 import type { Target } from './engine.ts';
+import type { Mark, PlacementView } from './mark.ts';
 
 export function executionNotFound(target: Target): AtollError {
   const run = target.runId === undefined ? '' : `, run ${target.runId}`;
@@ -11,4 +19,23 @@ export function executionNotFound(target: Target): AtollError {
       detail: { type: 'NotFoundFailure', value: {} },
     },
   );
+}
+
+/** The namespace is closed here or active elsewhere; the trailers tell a router to hold the call, or where to go. */
+export function notActing(
+  namespaceId: string,
+  mark: Mark | undefined,
+  placement: PlacementView | undefined,
+): AtollError {
+  const epoch = Math.max(mark?.epoch ?? 0, placement?.epoch ?? 0);
+  const closed = mark?.kind === 'gated' && epoch === mark.epoch;
+  const why = closed
+    ? 'is moving to another cell: call through a router, or again in a moment'
+    : `is active in cell ${placement?.owner ?? 'unknown'}, not here: call through a router`;
+  const trailers = {
+    [REFUSED_HEADER]: closed ? HANDOVER : NOT_ACTIVE,
+    [EPOCH_HEADER]: String(epoch),
+    ...(placement === undefined ? {} : { [OWNER_HEADER]: placement.owner }),
+  };
+  return new AtollError('unavailable', `namespace ${namespaceId} ${why}`, { trailers });
 }

@@ -32,10 +32,24 @@ export type ApplyOutcome =
   | { readonly kind: 'gap'; readonly have: number }
   /** This replica's branch lost: it needs the image of the winning one. */
   | { readonly kind: 'diverged' }
-  /** What was sent lost against this cell's branch: it was kept and reported, its inputs were applied again. */
-  | { readonly kind: 'lost' }
+  /** What was sent lost against this cell's branch: its inputs were applied again here, and it is to be reported. */
+  | { readonly kind: 'lost'; readonly lost: Lost }
   /** Cannot be applied: the run is parked here and the transition is to be dead-lettered, with this reason. */
   | { readonly kind: 'refused'; readonly reason: string };
+
+/** What became of a piece of a losing branch (the table of PROTOCOLS 9). */
+export type Lost = {
+  /** `superseded`: the workflow id was taken since, the run is closed here; `none`: nothing of it counts. */
+  readonly outcome: 'rolled-back' | 'superseded' | 'closed-here';
+  /** Kinds of its events. */
+  readonly rolledBack: readonly string[];
+  /** Names of signals, and `cancel`, that were applied again or had been before. */
+  readonly reapplied: readonly string[];
+  /** The same, for a run that is closed here: reported, not applied. */
+  readonly undeliverable: readonly string[];
+  /** Activity ids, or scheduled event ids, of attempts that the branch had started: they may run again. */
+  readonly mayHaveRunTwice: readonly string[];
+};
 
 /** What the digest of an execution is made of (PROTOCOLS 10), at a transition number. */
 export type RunDigest = RunRef & {
@@ -63,6 +77,15 @@ export interface LaneFeed {
   /** What must be remembered of the lanes' positions; saved with the next checkpoint, given back to `opened`. */
   position(shard: ShardId): Uint8Array | undefined;
 }
+
+/** Feeds nothing: a host without replication. */
+export const noLanes: LaneFeed = {
+  opened() {},
+  committed() {},
+  closed() {},
+  releasable: (_, upTo) => upTo,
+  position: () => undefined,
+};
 
 export interface Replicas {
   readonly shardCount: number;

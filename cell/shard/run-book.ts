@@ -10,10 +10,10 @@ import { invariant } from '../../kernel/invariant.ts';
 import type { ExecutionChange } from '../history/execution.ts';
 import type { RunState } from '../history/state.ts';
 import type { Seq } from '../storage/shard-log.ts';
-import { CachedExecution, CachedRun } from './cached.ts';
+import { CachedExecution, CachedRun, type Chunk } from './cached.ts';
 import type { RunRef } from './engine.ts';
 import type { Batch } from './gather.ts';
-import type { EncodedStep } from './record-codec.ts';
+import type { Adoption, EncodedStep } from './record-codec.ts';
 import type { ShardMemory } from './shard-memory.ts';
 
 export class RunBook {
@@ -73,16 +73,50 @@ export class RunBook {
     if (execution) this.#commitExecution(execution, change);
   }
 
+  /** A run is taken over whole from another cell; it travels in `batch`. */
+  adopting(adoption: Adoption, batch: Batch): void {
+    const run = this.#adopter(adoption);
+    run.pending = batch;
+    const change = beside(adoption);
+    const execution = change && this.#change(run.ref, change);
+    if (execution) execution.pending = batch;
+  }
+
+  /** The record that holds this adoption is durable. Returns its run. */
+  adopted(adoption: Adoption, batch: Batch, seq: Seq): CachedRun {
+    const run = this.#memory.peekRun(adoption.state);
+    invariant(run !== undefined, `run ${adoption.state.runId} left memory while it was pending`);
+    this.#commitAdoption(run, adoption, seq);
+    if (run.pending === batch) run.pending = undefined;
+    const change = beside(adoption);
+    const execution = change && this.#memory.peekExecution(run.ref);
+    if (execution) {
+      this.#commitExecution(execution, change);
+      if (execution.pending === batch) execution.pending = undefined;
+    }
+    return run;
+  }
+
+  /** An adoption that is durable already: replay at takeover. */
+  replayedAdoption(adoption: Adoption, seq: Seq): void {
+    this.#commitAdoption(this.#adopter(adoption), adoption, seq);
+  }
+
   markDirty(run: CachedRun): void {
     run.dirty = true;
     this.dirtyRuns.add(run);
   }
 
   #runOf({ transition, state }: EncodedStep): CachedRun {
-    const { namespaceId, workflowId, runId, number } = transition;
+    const { runId, number } = transition;
     const known = this.#memory.peekRun(transition);
     if (known) return known;
     invariant(number === 1, `run ${runId} is not in memory at transition ${number}`);
+    return this.#newRun(state);
+  }
+
+  #newRun(state: RunState): CachedRun {
+    const { namespaceId, workflowId, runId } = state;
     const run = new CachedRun({
       ref: { namespaceId, workflowId, runId },
       head: { ...state, transition: 0 },
@@ -92,6 +126,34 @@ export class RunBook {
     });
     this.#memory.addRun(run);
     return run;
+  }
+
+  /** The run whose newest decided state the adoption is from here on. */
+  #adopter(adoption: Adoption): CachedRun {
+    const { state, historyId, firstEventId } = adoption;
+    const run = this.#memory.peekRun(state) ?? this.#newRun(state);
+    run.head = state;
+    run.start = undefined;
+    // Another branch's events replace ours only once they are durable: until then ours are read.
+    if (historyId === run.branch.historyId && firstEventId < state.nextEventId) {
+      run.chunks.push(chunkOf(adoption));
+    }
+    return run;
+  }
+
+  #commitAdoption(run: CachedRun, adoption: Adoption, seq: Seq): void {
+    const { branch, committed } = run;
+    const { historyId, state } = adoption;
+    if (historyId !== branch.historyId) {
+      const lost = { historyId: branch.historyId, lineage: committed?.lineage ?? [] };
+      run.branch = { historyId, lost: [...branch.lost, lost].slice(-KEPT_BRANCHES) };
+      run.chunks = [chunkOf(adoption)];
+      run.savedEventId = 0;
+    }
+    run.committed = state;
+    run.committedSeq = seq;
+    this.markDirty(run);
+    if (showsOtherwise(committed, state)) this.#shown(run);
   }
 
   #change(ref: RunRef, change: ExecutionChange): CachedExecution | undefined {
@@ -127,6 +189,19 @@ export class RunBook {
     execution.dirty = true;
     this.dirtyExecutions.add(execution);
   }
+}
+
+/** Names of losing branches that a run row keeps (P11); the rows of older ones stay, unnamed. */
+const KEPT_BRANCHES = 16;
+
+function chunkOf({ firstEventId, state, events }: Adoption): Chunk {
+  return { first: firstEventId, last: state.nextEventId - 1, events };
+}
+
+/** What an adoption changes beside its run. */
+function beside({ current, ledger }: Adoption): ExecutionChange | undefined {
+  if (!current && ledger.length === 0) return undefined;
+  return { ...(current ? { current } : {}), ledger };
 }
 
 /** What visibility shows of a run changes with its start, its end, its memo and its attributes only. */

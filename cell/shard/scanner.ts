@@ -5,7 +5,6 @@
  */
 import { sleep, type Clock } from '../../kernel/clock.ts';
 import type { Log } from '../../kernel/log.ts';
-import { pendingWork } from '../history/history.ts';
 import type { RunRow, ShardViews } from '../storage/views.ts';
 import { bounded } from './bounded.ts';
 import type { ShardConfig } from './config.ts';
@@ -41,7 +40,7 @@ export class Scanner {
     const { scanAgainMs } = this.#config;
     while (!this.#ownership.ended) {
       const scannedUpTo = this.#ownership.log.committed;
-      const whole = await this.#tryPass();
+      const whole = await this.once();
       await sleep(this.#clock, scanAgainMs);
       // Quiet until something changed: an idle shard costs no statement.
       while (whole && !this.#ownership.ended && this.#ownership.log.committed === scannedUpTo) {
@@ -50,7 +49,8 @@ export class Scanner {
     }
   }
 
-  async #tryPass(): Promise<boolean> {
+  /** One pass, now. False if it did not end. */
+  async once(): Promise<boolean> {
     try {
       await this.#pass();
       return true;
@@ -100,10 +100,10 @@ export class Scanner {
   }
 
   #check(row: RunRow): number {
-    const { memory, driver } = this.#ownership;
+    const { memory } = this.#ownership;
     const run = memory.peekRun(row);
     if (run) return this.#ownership.syncWork(run);
     const { namespaceId, workflowId, runId } = row;
-    return driver.sync({ namespaceId, workflowId, runId }, pendingWork(stateOfRow(row)));
+    return this.#ownership.syncStored({ namespaceId, workflowId, runId }, stateOfRow(row));
   }
 }

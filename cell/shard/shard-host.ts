@@ -34,10 +34,12 @@ import { readHistory } from './history-reader.ts';
 import type { HostParts } from './host-parts.ts';
 import type { Ownership } from './ownership.ts';
 import { QueryDesk } from './query-desk.ts';
+import { noLanes, type LaneFeed, type Replicas } from './replicas.ts';
 import { ReadBarrier } from './read-barrier.ts';
 import type { Found } from './shard-memory.ts';
 import { shardOf } from './shard-of.ts';
 import { ShardOwner, type Stop } from './shard-owner.ts';
+import { ShardReplicas } from './shard-replicas.ts';
 import { ViewLoader } from './view-loader.ts';
 
 export type ShardHostOptions = {
@@ -54,6 +56,10 @@ export type ShardHostOptions = {
   /** The shards that this host serves (membership). */
   readonly shards: readonly ShardId[];
   epochOf(namespaceId: string): number;
+  /** Where the map places the namespace; absent: nothing is placed, all act here. */
+  readonly placementOf?: HostParts['placementOf'] | undefined;
+  /** The lanes, fed by the owners; none by default. */
+  readonly lanes?: LaneFeed | undefined;
   /** Told how late each clock of a run rang, for metrics. */
   readonly timerRang?: ((lagMs: number) => void) | undefined;
   /** A shard stopped for good; `lost` under `single` membership ends the process. */
@@ -67,6 +73,8 @@ export class ShardHost implements Engine {
   readonly #index: IndexWriter;
   readonly #checkpointer: Checkpointer;
   readonly #unsubscribe: () => void;
+  /** Map revision at which a namespace's polls were ended; one a namespace that ever moved. */
+  readonly #releasedAt = new Map<string, number>();
 
   constructor(options: ShardHostOptions) {
     this.#options = options;
@@ -94,6 +102,9 @@ export class ShardHost implements Engine {
       index: this.#index,
       queries: this.#desk,
       epochOf: (namespaceId) => options.epochOf(namespaceId),
+      stoppedActing: (namespaceId, revision) => this.#release(namespaceId, revision),
+      placementOf: options.placementOf ?? (() => undefined),
+      lanes: options.lanes ?? noLanes,
       timerRang: options.timerRang,
       dirty: () => this.#checkpointer.wake(),
     };
@@ -139,7 +150,7 @@ export class ShardHost implements Engine {
   async read(target: Target, call: CallContext): Promise<RunView> {
     const ownership = await this.#ownership(target, call.signal);
     return ownership.at(target, call.signal, async (found) => {
-      await ownership.prove(found, call.signal);
+      await ownership.prove(target.namespaceId, found, call.signal);
       return viewOf(found);
     });
   }
@@ -152,6 +163,7 @@ export class ShardHost implements Engine {
   ): Promise<HistoryPage> {
     const { views, clock, config } = this.#options;
     const ownership = await this.#ownership(ref, call.signal);
+    ownership.assertActing(ref.namespaceId);
     const { shard } = ownership;
     return ownership.at(ref, call.signal, ({ run }) =>
       readHistory(run, range, (from, maxBytes) =>
@@ -162,7 +174,13 @@ export class ShardHost implements Engine {
             timeoutMs: config.statementDeadlineMs,
             parent: call.signal,
           },
-          (signal) => views.history(shard, ref, { fromEventId: from, maxBytes }, signal),
+          (signal) =>
+            views.history(
+              shard,
+              { ...ref, runId: run.branch.historyId },
+              { fromEventId: from, maxBytes },
+              signal,
+            ),
         ),
       ),
     );
@@ -171,6 +189,7 @@ export class ShardHost implements Engine {
   async waitForEvents(ref: RunRef, afterEventId: number, call: CallContext): Promise<void> {
     const ownership = await this.#ownership(ref, call.signal);
     const came = ({ run }: Found) => {
+      ownership.assertActing(ref.namespaceId);
       const state = run.committed;
       if (state && (state.closedAt !== undefined || state.nextEventId - 1 > afterEventId))
         return true;
@@ -188,6 +207,7 @@ export class ShardHost implements Engine {
     // Its owner elsewhere offers it there. Given back, it would stand in the queue for ever, before all others (P7).
     if (this.#owner(target).isStopped) return { kind: 'obsolete' };
     const ownership = await this.#ownership(target, call.signal);
+    if (!ownership.drives(target.namespaceId)) return { kind: 'obsolete' };
     if (task.kind === 'query-task') {
       return ownership.at(target, call.signal, (found) => {
         const taken = this.#desk.take(found.run, task);
@@ -223,8 +243,37 @@ export class ShardHost implements Engine {
     if (run) this.#desk.askAgain(run);
   }
 
+  /** For polls, which belong to no shard: all shards of a host close and open together. */
+  assertActing(namespaceId: string): void {
+    const [first] = this.#ownerships();
+    first?.assertActing(namespaceId);
+  }
+
+  /** Its polls end, once for all shards: they find the new cell. */
+  #release(namespaceId: string, revision: number): void {
+    if (this.#releasedAt.get(namespaceId) === revision) return;
+    this.#releasedAt.set(namespaceId, revision);
+    this.#options.matching.release(namespaceId);
+  }
+
+  /** The shards as lanes and replicas use them. */
+  replicas(): Replicas {
+    const { log, views, clock, rng, config, shardCount, shards } = this.#options;
+    const { statementDeadlineMs } = config;
+    const host = {
+      shardCount,
+      shards,
+      ownership: (target: Target, signal: AbortSignal) => this.#ownership(target, signal),
+      ownershipOf: (shard: ShardId, signal: AbortSignal) => this.#ownerOf(shard).owned(signal),
+    };
+    return new ShardReplicas({ host, log, views, clock, rng, statementDeadlineMs });
+  }
+
   #owner(target: Target): ShardOwner {
-    const shard = shardOf(target.namespaceId, target.workflowId, this.#options.shardCount);
+    return this.#ownerOf(shardOf(target.namespaceId, target.workflowId, this.#options.shardCount));
+  }
+
+  #ownerOf(shard: ShardId): ShardOwner {
     const owner = this.#owners.get(shard);
     if (!owner) throw new AtollError('unavailable', `shard ${shard} is not served by this host`);
     return owner;

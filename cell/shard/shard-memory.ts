@@ -16,7 +16,7 @@ import type { RunRef, Target } from './engine.ts';
 import { LedgerMemory, type NumberedEntry } from './ledger-memory.ts';
 import { PinnedLru } from './lru.ts';
 import type { StoredExecution, ViewLoader } from './view-loader.ts';
-import { stateOfRow, workRows } from './work-rows.ts';
+import { runOfRow, workRows } from './work-rows.ts';
 
 export type Found = { readonly execution: CachedExecution; readonly run: CachedRun };
 export type ExecutionId = { readonly namespaceId: string; readonly workflowId: string };
@@ -101,6 +101,14 @@ export class ShardMemory {
     return this.#saves;
   }
 
+  /** Forgets a run and its workflow id if nothing is lost by it: the next look reads what is stored. */
+  forget(ref: RunRef): void {
+    const run = this.peekRun(ref);
+    const execution = this.peekExecution(ref);
+    if (run && this.#mayForget(run)) this.#runs.delete(ref.runId);
+    if (execution && this.#mayForget(execution)) this.#executions.delete(executionKey(ref));
+  }
+
   /** Forgets what is over the bound; called when a checkpoint made entries forgettable. */
   trim(): void {
     this.#runs.trim();
@@ -169,7 +177,7 @@ export class ShardMemory {
         () => this.#loader.run({ ...ref, shard: this.#shard }),
         (row) => {
           if (this.peekRun(ref)) return true;
-          if (row) this.addRun(freshly(runOfRow(row)));
+          if (row) this.addRun(freshly(cachedRunOf(row)));
           return row !== undefined;
         },
       ),
@@ -227,14 +235,15 @@ function runOf(target: Target, execution: CachedExecution): RunRef {
   return { namespaceId, workflowId, runId: target.runId ?? execution.current.runId };
 }
 
-function runOfRow(row: RunRow): CachedRun {
-  const state = stateOfRow(row);
+function cachedRunOf(row: RunRow): CachedRun {
+  const { state, branch } = runOfRow(row);
   return new CachedRun({
     ref: { namespaceId: row.namespaceId, workflowId: row.workflowId, runId: row.runId },
     head: state,
     committed: state,
     seq: row.seq,
     storedWork: workRows(state),
+    branch,
   });
 }
 

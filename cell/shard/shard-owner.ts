@@ -14,6 +14,7 @@ import type { RangeId, ShardId, ShardLog } from '../storage/shard-log.ts';
 import type { ShardViews } from '../storage/views.ts';
 import type { Ending } from './ending.ts';
 import type { HostParts } from './host-parts.ts';
+import { decodeNotes } from './notes.ts';
 import { Ownership } from './ownership.ts';
 import { replayTail } from './recovery.ts';
 import { Scanner, type ScanCounts } from './scanner.ts';
@@ -22,7 +23,12 @@ import { ViewReader, type PendingKind } from './view-reader.ts';
 
 type Phase =
   | { readonly kind: 'taking'; readonly over: Promise<void>; readonly tell: () => void }
-  | { readonly kind: 'owned'; readonly ownership: Ownership; readonly scanner: Scanner }
+  | {
+      readonly kind: 'owned';
+      readonly ownership: Ownership;
+      readonly scanner: Scanner;
+      readonly views: ViewReader;
+    }
   | { readonly kind: 'stopped'; readonly why: AtollError };
 
 /** Why a shard stopped for good; `lost` is another host's doing, the others need a person. */
@@ -116,6 +122,7 @@ export class ShardOwner {
 
   async #begin(taken: Taken): Promise<void> {
     const { clock, log, config } = this.#parts;
+    const { lanes } = decodeNotes(taken.notes);
     const reader: { read: (what: PendingKind) => void } = { read: () => {} };
     const ownership = new Ownership({
       shard: this.shard,
@@ -126,6 +133,8 @@ export class ShardOwner {
       parts: this.#parts,
       onEnd: (ending) => this.#ended(ownership, ending),
       onRefill: (what) => reader.read(what),
+      onActing: () => this.#drive(ownership),
+      notes: taken.notes,
     });
     try {
       await replayTail(ownership, taken.rows);
@@ -138,6 +147,7 @@ export class ShardOwner {
     const options = { ownership, views: this.#views, clock, log, config };
     const views = new ViewReader(options);
     reader.read = (what) => void views.read(what);
+    this.#parts.lanes.opened(this.shard, { saved: lanes, end: taken.seq });
     this.#enter(ownership, new Scanner(options), views);
     log.info(
       { shard: this.shard, range: taken.range, tail: taken.rows.length },
@@ -148,15 +158,23 @@ export class ShardOwner {
 
   #enter(ownership: Ownership, scanner: Scanner, views: ViewReader): void {
     const before = this.#phase;
-    this.#phase = { kind: 'owned', ownership, scanner };
+    this.#phase = { kind: 'owned', ownership, scanner, views };
     this.takeovers += 1;
     if (before.kind === 'taking') before.tell();
     void Promise.all([views.read('tasks'), views.read('timers')]).then(() => scanner.run());
   }
 
+  /** A namespace became active here: its pending work is read from the views, and every open run looked at. */
+  #drive(ownership: Ownership): void {
+    if (this.#phase.kind !== 'owned' || this.#phase.ownership !== ownership) return;
+    const { views, scanner } = this.#phase;
+    void Promise.all([views.read('tasks'), views.read('timers')]).then(() => scanner.once());
+  }
+
   #ended(ownership: Ownership, ending: Ending): void {
     const current = this.#phase.kind === 'owned' && this.#phase.ownership === ownership;
     if (!current) return;
+    this.#parts.lanes.closed(this.shard);
     switch (ending.kind) {
       case 'again':
         this.#acknowledged = ownership.committed;

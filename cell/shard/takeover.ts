@@ -33,6 +33,8 @@ export type Taken = {
   readonly session: SessionId;
   /** Rows above the checkpoint, in order, the takeover row included. */
   readonly rows: readonly LogRow[];
+  /** What the last checkpoint noted. */
+  readonly notes?: Uint8Array | undefined;
 };
 
 export type Takeover =
@@ -79,6 +81,7 @@ export async function takeOver(options: Options): Promise<Takeover> {
         checkpoint: tail.checkpoint,
         session,
         rows: tail.rows,
+        notes: tail.notes,
       },
     };
   }

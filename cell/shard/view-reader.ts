@@ -126,7 +126,7 @@ export class ViewReader {
         known.set(run, work);
         if (work.get(row.work) !== row.dueAt) continue;
       }
-      driver.adopt(refOf(row), row.work, row.dueAt);
+      if (this.#ownership.drives(row.namespaceId)) driver.adopt(refOf(row), row.work, row.dueAt);
     }
     driver.adopted();
   }
@@ -152,7 +152,7 @@ export class ViewReader {
     const keys = [...unseen.values()].map((key) => ({ ...key, shard }));
     for (const row of await this.#ask((signal) => this.#views.runs(keys, signal))) {
       if (!row || this.#syncKnown(row)) continue;
-      driver.sync(refOf(row), pendingWork(stateOfRow(row)));
+      this.#ownership.syncStored(refOf(row), stateOfRow(row));
     }
   }
 

@@ -44,6 +44,8 @@ export class WorkDriver {
   readonly #config: ShardConfig;
   readonly #timerRang: (lagMs: number) => void;
   readonly #armed = new Map<string, Map<string, Armed>>();
+  /** The runs that have something armed. */
+  readonly #runs = new Map<string, RunRef>();
   readonly #due: DueIndex<Due>;
   readonly #held = new Map<string, Map<string, Held>>();
   #heldCount = 0;
@@ -143,6 +145,19 @@ export class WorkDriver {
     if (this.#armed.get(run.runId)?.get(work) !== 'due') return false;
     this.#forget(run, work);
     return true;
+  }
+
+  /** The namespace is not driven here any more; a task that matching holds of it is obsolete when it is started. */
+  forgetNamespace(namespaceId: string): void {
+    for (const run of [...this.#runs.values()]) {
+      if (run.namespaceId === namespaceId) this.sync(run, []);
+    }
+  }
+
+  /** Clocks that the timer view holds were passed over: it is to be read again from its start. */
+  rereadTimers(): void {
+    this.#due.restart();
+    this.#schedule();
   }
 
   /** Matching has room in a queue again. */
@@ -259,13 +274,18 @@ export class WorkDriver {
   #mark(run: RunRef, key: string, armed: Armed): void {
     const known = this.#armed.get(run.runId);
     if (known) known.set(key, armed);
-    else this.#armed.set(run.runId, new Map([[key, armed]]));
+    else {
+      this.#armed.set(run.runId, new Map([[key, armed]]));
+      this.#runs.set(run.runId, run);
+    }
   }
 
   #forget(run: RunRef, key: string): void {
     const known = this.#armed.get(run.runId);
     known?.delete(key);
-    if (known?.size === 0) this.#armed.delete(run.runId);
+    if (known?.size !== 0) return;
+    this.#armed.delete(run.runId);
+    this.#runs.delete(run.runId);
   }
 
   #schedule(): void {

@@ -6,9 +6,10 @@
  * key sent back as a due clock is obsolete, after which the task itself is offered.
  */
 import { pendingWork } from '../history/history.ts';
-import { decodeState, type EncodedState } from '../history/state-codec.ts';
+import { decodeState, encodeState, type EncodedState } from '../history/state-codec.ts';
 import type { RunState } from '../history/state.ts';
-import { decodeBlob } from './blob.ts';
+import { decodeBlob, encodeBlob } from './blob.ts';
+import type { RunBranch } from './cached.ts';
 
 /** Key of the row that says: visibility has not acknowledged the run's last change. */
 export const INDEX_WORK = 'i';
@@ -23,6 +24,22 @@ export function workRows(state: RunState): Map<string, number | undefined> {
   return rows;
 }
 
+type RunBlob = readonly [...EncodedState, branch?: RunBranch];
+
+/** The blob of a run row: its state, and where its history lies if that is not under its own id. */
+export function encodeRun(state: RunState, branch: RunBranch): Uint8Array {
+  const own = branch.historyId === state.runId && branch.lost.length === 0;
+  return encodeBlob(own ? encodeState(state) : [...encodeState(state), branch]);
+}
+
 export function stateOfRow(row: { readonly state: Uint8Array }): RunState {
-  return decodeState(decodeBlob(row.state, 'run') as EncodedState);
+  return runOfRow(row).state;
+}
+
+export function runOfRow(row: { readonly state: Uint8Array }): {
+  readonly state: RunState;
+  readonly branch?: RunBranch | undefined;
+} {
+  const [format, state, branch] = decodeBlob(row.state, 'run') as RunBlob;
+  return { state: decodeState([format, state]), branch };
 }

@@ -60,7 +60,7 @@ export class Chronicle {
   }
 
   #readSteps(row: SeenRow): void {
-    for (const step of decodeRecord(row.record)) {
+    for (const step of decodeRecord(row.record).steps) {
       const { transition, events } = step;
       this.transitions += 1;
       const run = this.#runOf(transition, row);
@@ -108,7 +108,7 @@ export class Chronicle {
   }
 
   #readLost(row: SeenRow): void {
-    for (const { transition } of decodeRecord(row.record)) {
+    for (const { transition } of decodeRecord(row.record).steps) {
       this.lostRuns.add(transition.runId);
       for (const { requestId } of transition.execution?.ledger ?? []) this.lostMarks.add(requestId);
       const activities = new Map<number, string>();

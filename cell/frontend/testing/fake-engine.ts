@@ -52,6 +52,9 @@ export class FakeEngine implements Engine {
     Promise.resolve({ kind: 'answered' });
   readonly #waiting = new Set<() => void>();
 
+  /** Every namespace acts here. */
+  assertActing(): void {}
+
   /** Shows a run, or its newer state, and wakes those who wait for events. */
   show(state: RunState): void {
     this.runs.set(state.runId, state);

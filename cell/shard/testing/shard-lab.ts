@@ -21,7 +21,9 @@ import type { StatementFate, StoreStatement } from '../../storage/memory/store-f
 import type { ShardId } from '../../storage/shard-log.ts';
 import { shardConfig, type ShardConfig } from '../config.ts';
 import type { CallContext, StartedTask } from '../engine.ts';
+import type { PlacementView } from '../mark.ts';
 import type { Ownership } from '../ownership.ts';
+import { noLanes, type ReplicatedStep } from '../replicas.ts';
 import { ShardHost } from '../shard-host.ts';
 import type { Stop } from '../shard-owner.ts';
 
@@ -48,6 +50,10 @@ export class Host {
   /** What becomes of a statement; undefined = all is well. */
   fate: (statement: StoreStatement) => StatementFate | undefined = () => undefined;
   indexFails = false;
+  /** Where the map places the namespace, for this cell. */
+  placement: PlacementView | undefined;
+  /** What lanes were told: rows as they became durable. */
+  readonly fed: { readonly seq: number; readonly steps: readonly ReplicatedStep[] }[] = [];
   readonly #clock: VirtualClock;
 
   constructor(database: MemoryDatabase, clock: VirtualClock, config: Partial<ShardConfig>) {
@@ -74,7 +80,12 @@ export class Host {
       config: shardConfig(config),
       shardCount: 1,
       shards: [0 as ShardId],
-      epochOf: () => 1,
+      epochOf: () => this.placement?.epoch ?? 1,
+      placementOf: () => this.placement,
+      lanes: {
+        ...noLanes,
+        committed: (_, seq, steps) => void this.fed.push({ seq, steps }),
+      },
       onShardStopped: (_, stop) => this.stops.push(stop),
     });
   }

@@ -1,0 +1,257 @@
+/**
+ * Puts what another cell decided into a shard of this one (PROTOCOLS 7, 9): transitions in their order, runs as a whole,
+ * each through the shard's own log.
+ *
+ * Place: shard-replicas.ts finds the owner and calls it for each thing that a lane brings.
+ *
+ * Invariants
+ *  1. A transition is applied right after the one that it follows, by number and epoch; never over a gap.
+ *  2. `applied` and `known` mean durable here (PROTOCOLS 7: applied is committed, before the ack).
+ *  3. What cannot be folded is refused and changes nothing: it never stops the shard.
+ *  4. Only the active cell applies inputs of a losing branch again (PROTOCOLS 9).
+ */
+import { orAbort } from '../../kernel/deadline.ts';
+import { AtollError } from '../../kernel/errors.ts';
+import { InvariantError, invariant } from '../../kernel/invariant.ts';
+import type { Rng } from '../../kernel/rng.ts';
+import { decodeEvents } from '../../wire/event-codec.ts';
+import { sliceEvents } from '../../wire/event-scan.ts';
+import { applyTransition } from '../history/history.ts';
+import { NO_LINEAGE, standingOf, standingOfBranch } from '../history/lineage.ts';
+import type { CachedExecution, CachedRun } from './cached.ts';
+import type { RunRef } from './engine.ts';
+import { holdsOrigin, lostInBranch, lostInTransition, type LostContent } from './losing-branch.ts';
+import type { Ownership } from './ownership.ts';
+import type { Adoption, EncodedStep } from './record-codec.ts';
+import type { ApplyOutcome, Lost, ReplicatedStep, RunImage } from './replicas.ts';
+import { supersede } from './supersede.ts';
+
+type Here = {
+  readonly run: CachedRun | undefined;
+  readonly execution: CachedExecution | undefined;
+};
+
+/** Looks again at most so often while memory is short. */
+const MOST_LOADS = 20;
+
+export class ReplicaWriter {
+  readonly #ownership: Ownership;
+  readonly #rng: Rng;
+
+  constructor(ownership: Ownership, rng: Rng) {
+    this.#ownership = ownership;
+    this.#rng = rng;
+  }
+
+  /** One transition. Errors: `unavailable` when the shard is not owned any more or its store is away. */
+  apply(step: ReplicatedStep, signal: AbortSignal): Promise<ApplyOutcome> {
+    const { transition } = step;
+    return this.#at(transition, signal, async (here): Promise<ApplyOutcome> => {
+      const { run } = here;
+      const standing = standingOf(run?.head.lineage ?? NO_LINEAGE, transition);
+      switch (standing.kind) {
+        case 'known':
+          if (run?.pending) await orAbort(run.pending.committed, signal);
+          return { kind: 'known' };
+        case 'gap':
+          return { kind: 'gap', have: run?.head.transition ?? 0 };
+        case 'wins':
+          return { kind: 'diverged' };
+        case 'loses':
+          return this.#lost(
+            here,
+            { ref: transition, content: lostInTransition(transition) },
+            signal,
+          );
+        case 'next':
+          return this.#append(step, here, signal);
+      }
+    });
+  }
+
+  /** A whole run, unless what is here wins or is the same. */
+  adopt(image: RunImage, signal: AbortSignal): Promise<ApplyOutcome> {
+    const { state } = image;
+    return this.#at(state, signal, async (here): Promise<ApplyOutcome> => {
+      const { run } = here;
+      if (run?.pending) {
+        // Steps of the run that are on their way go first: they may be what is missing.
+        await orAbort(run.pending.committed, signal);
+        return this.adopt(image, signal);
+      }
+      const standing = standingOfBranch(run?.head.lineage ?? NO_LINEAGE, state.lineage);
+      switch (standing.kind) {
+        case 'known':
+          return { kind: 'known' };
+        case 'loses': {
+          const events = decodeEvents(eventsAfter(image, standing.ancestor.eventId));
+          const lost = { ref: state, content: lostInBranch(state, events) };
+          return this.#lost(here, lost, signal);
+        }
+        case 'continues':
+        case 'wins': {
+          this.#assertHeard(state);
+          const adoption = this.#adoption(image, here, standing.kind === 'wins');
+          await orAbort(this.#ownership.append({ adoption }).committed, signal);
+          return { kind: 'applied' };
+        }
+      }
+    });
+  }
+
+  async #append(step: ReplicatedStep, here: Here, signal: AbortSignal): Promise<ApplyOutcome> {
+    const { transition } = step;
+    this.#assertHeard(transition);
+    const superseded = this.#isTaken(transition, here.execution);
+    let encoded: EncodedStep;
+    try {
+      encoded = encodedStep(superseded ? withoutPointer(step) : step, here.run);
+    } catch (error) {
+      if (!(error instanceof InvariantError)) throw error;
+      return { kind: 'refused', reason: error.message };
+    }
+    if (here.run) here.run.start = undefined; // Its worker saw another history (PROTOCOLS 6).
+    const batch = this.#ownership.append({ steps: [encoded] });
+    if (!superseded) {
+      await orAbort(batch.committed, signal);
+      return { kind: 'applied' };
+    }
+    const run = this.#ownership.memory.peekRun(transition);
+    invariant(run !== undefined, 'a run that was just applied is in memory');
+    const closing = supersede(run, this.#ownership);
+    await orAbort((closing ?? batch).committed, signal);
+    const content = lostInTransition(transition);
+    return { kind: 'lost', lost: report('superseded', content, { undeliverable: content.inputs }) };
+  }
+
+  /** A cell that acts does not take what a newer epoch wrote before it has heard of that epoch, and stands by. */
+  #assertHeard({
+    namespaceId,
+    epoch,
+  }: {
+    readonly namespaceId: string;
+    readonly epoch: number;
+  }): void {
+    const known = this.#ownership.epochOf(namespaceId);
+    if (epoch <= known || !this.#ownership.drives(namespaceId)) return;
+    throw new AtollError(
+      'unavailable',
+      `namespace ${namespaceId} is active here in epoch ${known}, and epoch ${epoch} is not in the fleet map that this cell knows: try again`,
+    );
+  }
+
+  /** Another run took the workflow id while this cell was active (PROTOCOLS 9). */
+  #isTaken(
+    ref: RunRef & { readonly number: number },
+    execution: CachedExecution | undefined,
+  ): boolean {
+    if (ref.number > 1 || !execution || execution.current.runId === ref.runId) return false;
+    return this.#ownership.drives(ref.namespaceId) && execution.current.closedAt === undefined;
+  }
+
+  #adoption({ state, events, current, ledger }: RunImage, here: Here, fresh: boolean): Adoption {
+    const { run, execution } = here;
+    const known = fresh || !run ? 0 : run.head.nextEventId - 1;
+    const all = Buffer.concat(events);
+    const last = state.nextEventId - 1;
+    const acts = this.#ownership.drives(state.namespaceId);
+    const points = !acts || !execution || execution.current.runId === state.runId;
+    return {
+      state,
+      historyId: fresh ? this.#rng.uuid() : (run?.branch.historyId ?? state.runId),
+      firstEventId: known + 1,
+      events:
+        known === 0 ? all : known < last ? sliceEvents(all, known + 1, last) : new Uint8Array(0),
+      ...(points ? { current } : {}),
+      ledger: ledger.filter((entry) => !execution?.ledger.find(entry.requestId)),
+    };
+  }
+
+  async #lost(
+    { run }: Here,
+    { ref, content }: { readonly ref: RunRef; readonly content: LostContent },
+    signal: AbortSignal,
+  ): Promise<ApplyOutcome> {
+    if (!run || !this.#ownership.drives(ref.namespaceId)) {
+      return { kind: 'lost', lost: report('rolled-back', content, {}) };
+    }
+    const { lineage, closedAt } = run.head;
+    if (closedAt !== undefined) {
+      const lost = report('closed-here', content, { undeliverable: content.inputs });
+      return { kind: 'lost', lost };
+    }
+    for (const { input } of content.inputs) {
+      const id = 'requestId' in input ? input.requestId : '';
+      if (holdsOrigin(lineage, ref.runId, id)) continue;
+      const epoch = this.#ownership.epochOf(ref.namespaceId);
+      await this.#ownership.execute(run.ref, input, { signal, epoch });
+    }
+    const lost = report('rolled-back', content, { reapplied: content.inputs });
+    return { kind: 'lost', lost };
+  }
+
+  /** What is here of the run and its workflow id, loaded if need be, and used in the same turn. */
+  async #at<T>(ref: RunRef, signal: AbortSignal, use: (here: Here) => T | Promise<T>): Promise<T> {
+    const { memory, log } = this.#ownership;
+    await log.admit(signal);
+    const missing = { execution: false, run: false };
+    for (let loads = 0; loads < MOST_LOADS; loads += 1) {
+      log.assertRoom();
+      const execution = memory.peekExecution(ref);
+      const run = memory.peekRun(ref);
+      if (!execution && !missing.execution) {
+        missing.execution = !(await memory.loadExecution(ref));
+      } else if (!run && !missing.run) {
+        missing.run = !(await memory.loadRun(ref));
+      } else return use({ run, execution });
+    }
+    throw new AtollError(
+      'resource-exhausted',
+      `shard ${this.#ownership.shard} forgets runs as fast as it loads them (cachedRunLimit)`,
+    );
+  }
+}
+
+/** Folds a step over the run as it is; its events stay the bytes that its source stored. */
+function encodedStep(
+  { transition, events }: ReplicatedStep,
+  run: CachedRun | undefined,
+): EncodedStep {
+  const folded = applyTransition(run?.head, transition);
+  const ids = transition.changes.flatMap((change) => ('eventId' in change ? [change.eventId] : []));
+  return {
+    transition,
+    state: { ...folded, historyBytes: folded.historyBytes + events.length },
+    events,
+    firstEventId: ids[0] ?? 0,
+    lastEventId: ids.at(-1) ?? 0,
+  };
+}
+
+function withoutPointer(step: ReplicatedStep): ReplicatedStep {
+  const { execution, ...rest } = step.transition;
+  const ledger = execution?.ledger;
+  return { ...step, transition: { ...rest, ...(ledger ? { execution: { ledger } } : {}) } };
+}
+
+function eventsAfter({ events, state }: RunImage, eventId: number): Uint8Array {
+  return sliceEvents(Buffer.concat(events), eventId + 1, state.nextEventId - 1);
+}
+
+function report(
+  outcome: Lost['outcome'],
+  content: LostContent,
+  inputs: {
+    readonly reapplied?: LostContent['inputs'];
+    readonly undeliverable?: LostContent['inputs'];
+  },
+): Lost {
+  const names = (some: LostContent['inputs'] = []) => some.map(({ name }) => name);
+  return {
+    outcome,
+    rolledBack: content.events,
+    reapplied: names(inputs.reapplied),
+    undeliverable: names(inputs.undeliverable),
+    mayHaveRunTwice: content.startedActivities,
+  };
+}
