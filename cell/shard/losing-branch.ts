@@ -20,6 +20,8 @@ export type LostContent = {
   readonly inputs: readonly LostInput[];
   /** Kinds of its events. */
   readonly events: readonly string[];
+  /** It closed the run. */
+  readonly closes: boolean;
   /** Scheduled event ids of activity attempts that it had started. */
   readonly startedActivities: readonly string[];
 };
@@ -40,6 +42,7 @@ export function lostInTransition(transition: Transition): LostContent {
       return event ? inputOf(event, originId({ runId, epoch, number, at })) : [];
     }),
     events: changes.filter(isEvent).map(({ kind }) => kind),
+    closes: transition.execution?.current?.closedAt !== undefined,
     startedActivities: changes.flatMap(startedActivity),
   };
 }
@@ -57,6 +60,7 @@ export function lostInBranch(state: RunState, events: readonly HistoryEvent[]): 
   return {
     inputs: [...inHistory, ...waiting],
     events: events.map(({ kind }) => kind),
+    closes: state.closedAt !== undefined,
     startedActivities: [...state.activities.values()]
       .filter(({ started }) => started !== undefined)
       .map(({ scheduled, scheduledEventId }) => scheduled.activityId ?? String(scheduledEventId)),

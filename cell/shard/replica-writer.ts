@@ -20,10 +20,11 @@ import { applyTransition } from '../history/history.ts';
 import { NO_LINEAGE, standingOf, standingOfBranch } from '../history/lineage.ts';
 import type { CachedExecution, CachedRun } from './cached.ts';
 import type { RunRef } from './engine.ts';
-import { holdsOrigin, lostInBranch, lostInTransition, type LostContent } from './losing-branch.ts';
+import { holdsOrigin, lostInBranch, lostInTransition } from './losing-branch.ts';
 import type { Ownership } from './ownership.ts';
 import type { Adoption, EncodedStep } from './record-codec.ts';
-import type { ApplyOutcome, Lost, ReplicatedStep, RunImage } from './replicas.ts';
+import type { LossBook, LostPiece } from './loss-book.ts';
+import type { ApplyOutcome, LossOutcome, ReplicatedStep, RunImage } from './replicas.ts';
 import { supersede } from './supersede.ts';
 
 type Here = {
@@ -31,16 +32,21 @@ type Here = {
   readonly execution: CachedExecution | undefined;
 };
 
+/** A piece of a losing branch. */
+type Piece = Pick<LostPiece, 'ref' | 'transitions' | 'content'>;
+
 /** Looks again at most so often while memory is short. */
 const MOST_LOADS = 20;
 
 export class ReplicaWriter {
   readonly #ownership: Ownership;
   readonly #rng: Rng;
+  readonly #losses: LossBook;
 
-  constructor(ownership: Ownership, rng: Rng) {
+  constructor(ownership: Ownership, parts: { readonly rng: Rng; readonly losses: LossBook }) {
     this.#ownership = ownership;
-    this.#rng = rng;
+    this.#rng = parts.rng;
+    this.#losses = parts.losses;
   }
 
   /** One transition. Errors: `unavailable` when the shard is not owned any more or its store is away. */
@@ -57,12 +63,12 @@ export class ReplicaWriter {
           return { kind: 'gap', have: run?.head.transition ?? 0 };
         case 'wins':
           return { kind: 'diverged' };
-        case 'loses':
-          return this.#lost(
-            here,
-            { ref: transition, content: lostInTransition(transition) },
-            signal,
-          );
+        case 'loses': {
+          const { number, epoch } = transition;
+          const transitions = { from: number, to: number, epoch };
+          const content = lostInTransition(transition);
+          return this.#lost(here, { ref: transition, transitions, content }, signal);
+        }
         case 'next':
           return this.#append(step, here, signal);
       }
@@ -85,8 +91,10 @@ export class ReplicaWriter {
           return { kind: 'known' };
         case 'loses': {
           const events = decodeEvents(eventsAfter(image, standing.ancestor.eventId));
-          const lost = { ref: state, content: lostInBranch(state, events) };
-          return this.#lost(here, lost, signal);
+          const { transition: to, epoch } = state;
+          const transitions = { from: standing.ancestor.transition + 1, to, epoch };
+          const content = lostInBranch(state, events);
+          return this.#lost(here, { ref: state, transitions, content }, signal);
         }
         case 'continues':
         case 'wins': {
@@ -112,16 +120,24 @@ export class ReplicaWriter {
     }
     if (here.run) here.run.start = undefined; // Its worker saw another history (PROTOCOLS 6).
     const batch = this.#ownership.append({ steps: [encoded] });
+    const { number, epoch } = transition;
+    const piece = {
+      ref: transition,
+      transitions: { from: number, to: number, epoch },
+      content: lostInTransition(transition),
+    };
     if (!superseded) {
       await orAbort(batch.committed, signal);
+      const late = number === 1 && this.#acts(transition) && epoch < this.#wonBy(transition);
+      if (late) this.#note(piece, 'adopted', []);
       return { kind: 'applied' };
     }
     const run = this.#ownership.memory.peekRun(transition);
     invariant(run !== undefined, 'a run that was just applied is in memory');
     const closing = supersede(run, this.#ownership);
     await orAbort((closing ?? batch).committed, signal);
-    const content = lostInTransition(transition);
-    return { kind: 'lost', lost: report('superseded', content, { undeliverable: content.inputs }) };
+    this.#note(piece, 'superseded', []);
+    return { kind: 'lost' };
   }
 
   /** A cell that acts does not take what a newer epoch wrote before it has heard of that epoch, and stands by. */
@@ -167,27 +183,38 @@ export class ReplicaWriter {
     };
   }
 
-  async #lost(
-    { run }: Here,
-    { ref, content }: { readonly ref: RunRef; readonly content: LostContent },
-    signal: AbortSignal,
-  ): Promise<ApplyOutcome> {
-    if (!run || !this.#ownership.drives(ref.namespaceId)) {
-      return { kind: 'lost', lost: report('rolled-back', content, {}) };
-    }
+  /** Applies its inputs again and reports it, where this cell acts; elsewhere the acting cell does. */
+  async #lost({ run }: Here, piece: Piece, signal: AbortSignal): Promise<ApplyOutcome> {
+    const { ref, content } = piece;
+    if (!run || !this.#acts(ref)) return { kind: 'lost' };
     const { lineage, closedAt } = run.head;
     if (closedAt !== undefined) {
-      const lost = report('closed-here', content, { undeliverable: content.inputs });
-      return { kind: 'lost', lost };
+      const outcome = content.inputs.length > 0 ? 'signal-undeliverable' : 'rolled-back';
+      this.#note(piece, outcome, []);
+      return { kind: 'lost' };
     }
-    for (const { input } of content.inputs) {
+    const reapplied: string[] = [];
+    for (const { name, input } of content.inputs) {
       const id = 'requestId' in input ? input.requestId : '';
       if (holdsOrigin(lineage, ref.runId, id)) continue;
       const epoch = this.#ownership.epochOf(ref.namespaceId);
       await this.#ownership.execute(run.ref, input, { signal, epoch });
+      reapplied.push(name);
     }
-    const lost = report('rolled-back', content, { reapplied: content.inputs });
-    return { kind: 'lost', lost };
+    this.#note(piece, content.closes ? 'reopened' : 'rolled-back', reapplied);
+    return { kind: 'lost' };
+  }
+
+  #acts({ namespaceId }: RunRef): boolean {
+    return this.#ownership.drives(namespaceId);
+  }
+
+  #wonBy({ namespaceId }: RunRef): number {
+    return this.#ownership.epochOf(namespaceId);
+  }
+
+  #note(piece: Piece, outcome: LossOutcome, reapplied: readonly string[]): void {
+    this.#losses.note({ ...piece, outcome, reapplied, wonBy: this.#wonBy(piece.ref) });
   }
 
   /** What is here of the run and its workflow id, loaded if need be, and used in the same turn. */
@@ -236,22 +263,4 @@ function withoutPointer(step: ReplicatedStep): ReplicatedStep {
 
 function eventsAfter({ events, state }: RunImage, eventId: number): Uint8Array {
   return sliceEvents(Buffer.concat(events), eventId + 1, state.nextEventId - 1);
-}
-
-function report(
-  outcome: Lost['outcome'],
-  content: LostContent,
-  inputs: {
-    readonly reapplied?: LostContent['inputs'];
-    readonly undeliverable?: LostContent['inputs'];
-  },
-): Lost {
-  const names = (some: LostContent['inputs'] = []) => some.map(({ name }) => name);
-  return {
-    outcome,
-    rolledBack: content.events,
-    reapplied: names(inputs.reapplied),
-    undeliverable: names(inputs.undeliverable),
-    mayHaveRunTwice: content.startedActivities,
-  };
 }

@@ -4,7 +4,7 @@ import { AtollError } from '../../kernel/errors.ts';
 import { settlePromises } from '../../kernel/testing/virtual-clock.ts';
 import { activity, startTimer } from '../history/testing/inputs.ts';
 import type { PlacementView } from './mark.ts';
-import type { ApplyOutcome, RunImage } from './replicas.ts';
+import type { ApplyOutcome, Loss, RunImage } from './replicas.ts';
 import { calling, Host, NS, QUEUE, ShardLab, wf } from './testing/shard-lab.ts';
 
 const forever = new AbortController().signal;
@@ -23,18 +23,23 @@ async function twoCells() {
   a.placement = placed('1@1 active');
   b.placement = placed('1@1');
   const sent = { a: 0, b: 0 };
+  const losses: Loss[] = [];
+  const replicas = {
+    a: a.shards.replicas((loss) => losses.push(loss)),
+    b: b.shards.replicas((loss) => losses.push(loss)),
+  };
   /** Sends what a cell decided since the last time to the other one. */
   const ship = async (from: 'a' | 'b'): Promise<readonly ApplyOutcome[]> => {
-    const [source, target] = from === 'a' ? [a, b] : [b, a];
+    const [source, target] = from === 'a' ? [a, replicas.b] : [b, replicas.a];
     const steps = source.fed.slice(sent[from]).flatMap((row) => row.steps);
     sent[from] = source.fed.length;
-    return target.shards.replicas().apply(steps, forever);
+    return target.apply(steps, forever);
   };
   const move = (text: string, to: 'a' | 'b') => {
     a.placement = placed(to === 'a' ? `${text} active` : text);
     b.placement = placed(to === 'b' ? `${text} active` : text);
   };
-  return { a, b, labA, labB, ship, move };
+  return { a, b, labA, labB, ship, move, losses };
 }
 
 const digest = async (host: Host, id: string, recompute = false) => {
@@ -224,7 +229,7 @@ describe('a planned move', () => {
 
 describe('after a forced failover', () => {
   test('the losing branch is given up, and its signals are applied once by the winner', async () => {
-    const { a, b, ship, move } = await twoCells();
+    const { a, b, ship, move, losses } = await twoCells();
     await a.start('w');
     await ship('a');
     await a.signal('w', 'unheard-1');
@@ -234,7 +239,14 @@ describe('after a forced failover', () => {
     await b.signal('w', 'after');
     const lost = await ship('a');
     expect(kinds(lost)).toEqual(['lost', 'lost']);
-    expect(lost[0]).toMatchObject({ lost: { outcome: 'rolled-back', reapplied: ['signal go'] } });
+    expect(losses.at(-1)).toMatchObject({
+      epoch: 2,
+      execution: {
+        outcome: 'rolled-back',
+        transitions: { from: 2, to: 3, epoch: 1 },
+        reapplied: ['signal go', 'signal go'],
+      },
+    });
     expect(await signalsOf(b, 'w')).toBe(3);
     const again = a.fed.flatMap((row) => row.steps);
     await b.shards.replicas().apply(again, forever);
@@ -259,13 +271,14 @@ describe('after a forced failover', () => {
   });
 
   test('a run whose id was taken since is kept, closed', async () => {
-    const { a, b, ship, move } = await twoCells();
+    const { a, b, ship, move, losses } = await twoCells();
     await a.start('w');
     move('2@2', 'b');
     await b.shards.replicas().observe(NS, forever);
     await b.start('w', { requestId: 'other' });
     const [lost] = await ship('a');
-    expect(lost).toMatchObject({ kind: 'lost', lost: { outcome: 'superseded' } });
+    expect(lost).toEqual({ kind: 'lost' });
+    expect(losses).toMatchObject([{ execution: { outcome: 'superseded' } }]);
     await a.shards.replicas().observe(NS, forever);
     const { state } = await b.shards.read(wf('w'), calling());
     expect(state.closedAt).toBeUndefined();

@@ -34,7 +34,7 @@ import { readHistory } from './history-reader.ts';
 import type { HostParts } from './host-parts.ts';
 import type { Ownership } from './ownership.ts';
 import { QueryDesk } from './query-desk.ts';
-import { noLanes, type LaneFeed, type Replicas } from './replicas.ts';
+import { noLanes, type LaneFeed, type Loss, type Replicas } from './replicas.ts';
 import { ReadBarrier } from './read-barrier.ts';
 import type { Found } from './shard-memory.ts';
 import { shardOf } from './shard-of.ts';
@@ -256,8 +256,8 @@ export class ShardHost implements Engine {
     this.#options.matching.release(namespaceId);
   }
 
-  /** The shards as lanes and replicas use them. */
-  replicas(): Replicas {
+  /** The shards as lanes and replicas use them. `lossOf` is told of what a forced failover cost, as it shows. */
+  replicas(lossOf: (loss: Loss) => void = () => {}): Replicas {
     const { log, views, clock, rng, config, shardCount, shards } = this.#options;
     const { statementDeadlineMs } = config;
     const host = {
@@ -266,7 +266,7 @@ export class ShardHost implements Engine {
       ownership: (target: Target, signal: AbortSignal) => this.#ownership(target, signal),
       ownershipOf: (shard: ShardId, signal: AbortSignal) => this.#ownerOf(shard).owned(signal),
     };
-    return new ShardReplicas({ host, log, views, clock, rng, statementDeadlineMs });
+    return new ShardReplicas({ host, log, views, clock, rng, statementDeadlineMs, lossOf });
   }
 
   #owner(target: Target): ShardOwner {

@@ -14,11 +14,19 @@ import type { Seq, ShardId, ShardLog } from '../storage/shard-log.ts';
 import type { ShardViews } from '../storage/views.ts';
 import { bounded } from './bounded.ts';
 import type { RunRef, Target } from './engine.ts';
+import { LossBook } from './loss-book.ts';
 import type { Ownership } from './ownership.ts';
 import { decodeRecord } from './record-codec.ts';
 import { executionNotFound } from './refusals.ts';
 import { ReplicaWriter } from './replica-writer.ts';
-import type { ApplyOutcome, ReplicatedStep, Replicas, RunDigest, RunImage } from './replicas.ts';
+import type {
+  ApplyOutcome,
+  Loss,
+  ReplicatedStep,
+  Replicas,
+  RunDigest,
+  RunImage,
+} from './replicas.ts';
 import { chained, executionHash, NO_EVENTS, stateHash } from './run-digest.ts';
 import { RunSource, type WholeRun } from './run-source.ts';
 
@@ -39,7 +47,7 @@ export class ShardReplicas implements Replicas {
   readonly #clock: Clock;
   readonly #deadlineMs: number;
   readonly #source: RunSource;
-  readonly #rng: Rng;
+  readonly #writing: { readonly rng: Rng; readonly losses: LossBook };
 
   constructor(options: {
     readonly host: OwnedShards;
@@ -48,12 +56,14 @@ export class ShardReplicas implements Replicas {
     readonly clock: Clock;
     readonly rng: Rng;
     readonly statementDeadlineMs: number;
+    /** Told of what a forced failover cost, as it shows. */
+    readonly lossOf: (loss: Loss) => void;
   }) {
     this.#host = options.host;
     this.#log = options.log;
     this.#views = options.views;
     this.#clock = options.clock;
-    this.#rng = options.rng;
+    this.#writing = { rng: options.rng, losses: new LossBook(options.lossOf) };
     this.#deadlineMs = options.statementDeadlineMs;
     this.#source = new RunSource(options.views, options.clock, options.statementDeadlineMs);
   }
@@ -81,7 +91,7 @@ export class ShardReplicas implements Replicas {
 
   async adopt(image: RunImage, signal: AbortSignal): Promise<ApplyOutcome> {
     const ownership = await this.#host.ownership(image.state, signal);
-    return new ReplicaWriter(ownership, this.#rng).adopt(image, signal);
+    return new ReplicaWriter(ownership, this.#writing).adopt(image, signal);
   }
 
   async image(run: RunRef, signal: AbortSignal): Promise<RunImage> {
@@ -156,7 +166,7 @@ export class ShardReplicas implements Replicas {
   async #applyOne(step: ReplicatedStep, signal: AbortSignal): Promise<ApplyOutcome> {
     const ownership = await this.#host.ownership(step.transition, signal);
     try {
-      return await new ReplicaWriter(ownership, this.#rng).apply(step, signal);
+      return await new ReplicaWriter(ownership, this.#writing).apply(step, signal);
     } catch (thrown) {
       const error = toAtollError(thrown);
       if (error.code !== 'data-loss' && error.code !== 'invalid-argument') throw error;
