@@ -13,7 +13,7 @@ import type { ShardHost } from '../cell/shard/shard-host.ts';
 import { measuredLog } from '../cell/storage/measured-log.ts';
 import type { ShardLog } from '../cell/storage/shard-log.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { withLabels, type Metrics } from '../kernel/metrics.ts';
+import { noMetrics, withLabels, type Metrics } from '../kernel/metrics.ts';
 import type { RpcHandler } from '../kernel/rpc/server-call.ts';
 import { NO_OPS, type Ops } from './ops.ts';
 
@@ -21,6 +21,8 @@ type Queues = Pick<InMemoryMatching, 'backlogs'>;
 
 /** Wraps each of a cell's ports. */
 export type CellMeasures = {
+  /** For parts that count by themselves; every series carries the cell's id. */
+  readonly metrics: Metrics;
   log(log: ShardLog): ShardLog;
   matching(matching: Matching): Matching;
   engine(engine: Engine): Engine;
@@ -31,6 +33,7 @@ export type CellMeasures = {
 };
 
 const UNMEASURED: CellMeasures = {
+  metrics: noMetrics,
   log: (log) => log,
   matching: (matching) => matching,
   engine: (engine) => engine,
@@ -49,6 +52,7 @@ export function measureCell(
   const metrics = withLabels(ops.metrics, { cell: of.cell });
   const lag = metrics.histogram('timer_lag_ms');
   return {
+    metrics,
     timerRang: (lagMs) => lag.observe(lagMs),
     log: (log) => measuredLog(log, metrics, clock),
     matching: (matching) => measuredMatching(matching, metrics, clock),

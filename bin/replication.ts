@@ -23,6 +23,7 @@ import { ImageParts } from '../replication/image-parts.ts';
 import { LaneSender } from '../replication/lane-sender.ts';
 import { LossRecorder } from '../replication/loss-recorder.ts';
 import type { Loss, Losses } from '../replication/losses.ts';
+import { PlacementFollower } from '../replication/placement-follower.ts';
 import { Receiver } from '../replication/receiver.ts';
 import { CellCalls } from '../replication/rpc/cell-calls.ts';
 import { isReplicationPath, replicationRpcHandler } from '../replication/rpc/handler.ts';
@@ -57,6 +58,8 @@ export type Replication = {
   handler(next: RpcHandler): RpcHandler;
   /** Call before a shard opens. */
   start(replicas: Replicas): void;
+  /** Call once the shards are owned: from here they are told what the map says. */
+  follow(): void;
   close(): Promise<void>;
 };
 
@@ -74,6 +77,8 @@ export function composeReplication(
   const reports = new SourceReports(clock);
   const losses = new LossRecorder(shared);
   let serve: RpcHandler = notYet;
+  let shards: Replicas | undefined;
+  let follower: PlacementFollower | undefined;
   return {
     lanes: sender,
     lossOf: (loss) => losses.record(loss),
@@ -84,8 +89,13 @@ export function composeReplication(
       const imageParts = new ImageParts(config);
       serve = replicationRpcHandler({ ...shared, receiver, imageParts, control });
       sender.start(replicas);
+      shards = replicas;
+    },
+    follow() {
+      if (shards) follower = new PlacementFollower({ ...shared, replicas: shards });
     },
     async close() {
+      follower?.close();
       await sender.close();
       calls.close();
     },

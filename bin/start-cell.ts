@@ -5,7 +5,7 @@
  *  1. The cell enters the fleet map only once it serves.
  *  2. Close takes no new calls, then writes what memory holds, then lets the database go.
  */
-import type { SecureServerOptions } from 'node:http2';
+import type { SecureClientSessionOptions, SecureServerOptions } from 'node:http2';
 import { allowAll, type Authoriser } from '../cell/frontend/authorise.ts';
 import { defaultFrontendConfig } from '../cell/frontend/config.ts';
 import { FleetAdmission } from '../cell/frontend/fleet-admission.ts';
@@ -14,6 +14,7 @@ import { frontendRpcHandler } from '../cell/frontend/rpc-handler.ts';
 import { InMemoryMatching } from '../cell/matching/in-memory-matching.ts';
 import { allShards } from '../cell/membership/single.ts';
 import { shardConfig, type ShardConfig } from '../cell/shard/config.ts';
+import { PlacementViews } from '../cell/shard/placement-views.ts';
 import { ShardHost } from '../cell/shard/shard-host.ts';
 import type { Stop } from '../cell/shard/shard-owner.ts';
 import type { ShardId, ShardLog } from '../cell/storage/shard-log.ts';
@@ -29,6 +30,7 @@ import type { TokenKeyRing } from '../wire/signed-token.ts';
 import { measureCell } from './cell-metrics.ts';
 import { openCellStorage, type CellStorageOptions } from './cell-storage.ts';
 import { NO_OPS, type Ops } from './ops.ts';
+import { composeReplication } from './replication.ts';
 
 export type CellOptions = {
   readonly id: string;
@@ -48,6 +50,8 @@ export type CellOptions = {
   readonly ops?: Ops | undefined;
   /** Who may do what; everybody everything by default. */
   readonly authoriser?: Authoriser | undefined;
+  /** TLS towards other cells; cleartext by default. */
+  readonly peerTls?: SecureClientSessionOptions | undefined;
   /** TLS on its port; cleartext by default. */
   readonly tls?: SecureServerOptions | undefined;
 };
@@ -79,6 +83,11 @@ export async function startCell(options: CellOptions, ports: CellPorts): Promise
   const queues = new InMemoryMatching({ clock });
   const matching = measured.matching(queues);
   const shardLog = measured.log(storage.log);
+  const replication = composeReplication(
+    { cellId: options.id, tls: options.peerTls },
+    { ...ports, ...storage, log, metrics: measured.metrics },
+  );
+  const placements = new PlacementViews(map, options.id);
   const host = new ShardHost({
     log: options.wrapLog ? options.wrapLog(shardLog) : shardLog,
     views: storage.views,
@@ -91,6 +100,8 @@ export async function startCell(options: CellOptions, ports: CellPorts): Promise
     shardCount: options.shards,
     shards: allShards(options.shards),
     epochOf: (namespaceId) => map.namespaceById(namespaceId)?.placement.epoch ?? 0,
+    placementOf: (namespaceId) => placements.of(namespaceId),
+    lanes: replication.lanes,
     timerRang: measured.timerRang,
     onShardStopped: options.onShardStopped,
   });
@@ -107,11 +118,14 @@ export async function startCell(options: CellOptions, ports: CellPorts): Promise
     config: defaultFrontendConfig,
   });
   measured.look(host, queues);
-  const handle = measured.handler(frontendRpcHandler({ frontend, log, isServing: () => true }));
+  const served = frontendRpcHandler({ frontend, log, isServing: () => true });
+  const handle = replication.handler(measured.handler(served));
+  replication.start(host.replicas(replication.lossOf));
   const { tls } = options;
   const server = new RpcServer({ handle, encodeDetails: encodeStatusDetails, clock, tls });
   const close = async () => {
     await server.close({ graceMs: CLOSE_GRACE_MS });
+    await replication.close();
     await host.close();
     storage.close();
   };
@@ -119,6 +133,7 @@ export async function startCell(options: CellOptions, ports: CellPorts): Promise
     const bound = await server.listen(options.listen);
     const address = options.advertise?.(bound.port) ?? `${bound.host}:${bound.port}`;
     await host.open();
+    replication.follow();
     await withDeadline(
       clock,
       { what: 'registering the cell in the fleet map', timeoutMs: REGISTER_MS },
