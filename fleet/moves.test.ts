@@ -250,8 +250,7 @@ describe('any interleaving of what orchestrators, operators and late messages as
       }),
       { numRuns: 200, seed: 20_261_129 },
     );
-    for (const times of Object.values(seen))
-      expect(times, JSON.stringify(seen)).toBeGreaterThan(20);
+    expect(Math.min(...Object.values(seen))).toBeGreaterThan(20);
   });
 
   function count(
@@ -306,7 +305,7 @@ function check(before: FleetMap, map: FleetMap, left: Map<string, MovePhase>): v
 function checkMove(was: Move | undefined, move: Move, left: Map<string, MovePhase>): void {
   if (was === undefined || was.phase === move.phase) return;
   const legal = [...NEXT_PHASES[was.phase], 'finished'];
-  expect(legal, `${was.phase} → ${move.phase}`).toContain(move.phase);
+  expect(legal).toContain(move.phase);
   expect(was.phase).not.toBe('finished');
   if (was.phase !== 'handover') return;
   expect(left.get(move.id)).toBeUndefined();

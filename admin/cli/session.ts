@@ -13,7 +13,7 @@ export type Session = {
   readonly client: AdminClient;
   readonly json: boolean;
   /** As JSON or as text, as asked for. */
-  show(value: unknown, text: () => string): void;
+  readonly show: (value: unknown, text: () => string) => void;
 };
 
 export type Flags = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;

@@ -44,7 +44,7 @@ async function run(seed: number, tally: Tally): Promise<void> {
     await clock.advanceSettled(STEP_MS);
   }
   for (const one of orchestrators) one.kill();
-  expect(isRunning(move()), `phase ${move().phase}, ${move().note ?? ''}`).toBe(false);
+  expect(['finished', 'settled']).toContain(move().phase);
   expect(fleet.broken).toEqual([]);
   checkEnd(fleet, move(), tally);
 }
@@ -98,10 +98,9 @@ describe('a move whose orchestrators are killed at any step', () => {
         throw new Error(`seed ${seed}`, { cause: error });
       });
     }
-    const seen = JSON.stringify([...tally.ends, ...tally.killedIn]);
-    for (const end of ['confirmed', 'rolled-back', 'aborted'])
-      expect(tally.ends.get(end) ?? 0, seen).toBeGreaterThan(0);
-    for (const phase of ['seed', 'tail', 'verify', 'reverse', 'handover', 'release'] as const)
-      expect(tally.killedIn.get(phase) ?? 0, seen).toBeGreaterThan(0);
+    const phases = ['seed', 'tail', 'verify', 'reverse', 'handover', 'release'] as const;
+    expect([...tally.killedIn.keys()]).toEqual(expect.arrayContaining([...phases]));
+    const ends = ['confirmed', 'rolled-back', 'aborted'];
+    expect([...tally.ends.keys()].toSorted()).toEqual(ends.toSorted());
   });
 });

@@ -246,17 +246,20 @@ export const ADMIN_METHODS: ReadonlyMap<string, AdminMethod> = new Map(
 );
 
 function addToRoot(): void {
-  const messages = Object.entries(MESSAGES).map(([name, fields]) => [name, message(fields)]);
+  const messages = Object.entries(MESSAGES).map(
+    ([name, fields]) => [name, message(fields)] as const,
+  );
   const names = Object.keys(MESSAGES).filter((name) => name.endsWith('Request'));
   const methods = names.map((requestType) => {
     const name = requestType.slice(0, -'Request'.length);
     return [name, { requestType, responseType: `${name}Response` }] as const;
   });
-  const nested = {
+  const nested: object = {
     ...Object.fromEntries(messages),
     AdminService: { methods: Object.fromEntries(methods) },
   };
-  descriptors.addJSON({ atoll: { nested: { admin: { nested: { v1: { nested } } } } } });
+  const tree: object = { atoll: { nested: { admin: { nested: { v1: { nested } } } } } };
+  descriptors.addJSON(tree as Parameters<typeof descriptors.addJSON>[0]);
   descriptors.lookup('atoll.admin')?.resolve();
 }
 
