@@ -1,13 +1,13 @@
 /**
- * PROTOCOLS 8: a planned move of one namespace from cell A to cell B. Two shards at A, orchestrators that die and are
+ * PROTOCOLS 8: a planned move of one namespace from cell A to cell B: orchestrators that die and are
  * followed by others, compare-and-sets that land late, shard owners that crash, cells that hear of the map late.
  * The steps are those of fleet/handover.ts: one handover per move; flip and rollback compare the same record.
- * Run: node move.mjs [moves orchestrators crashes wire shards] [--traces]     (defaults 1 2 1 2 2; also tried: 2 3 1 2 1)
+ * Run: node move.mjs [moves orchestrators crashes wire shards] [--traces]     (defaults 1 2 1 2 1: seconds; also tried: 1 2 1 2 2 and 2 3 1 2 1, minutes)
  */
 import { check } from './explore.mjs';
 
 const OPS = [1, 2];
-const [MAX_MOVES = 1, MAX_BOSSES = 2, MAX_CRASHES = 1, MAX_WIRE = 2, shards = 2] = process.argv
+const [MAX_MOVES = 1, MAX_BOSSES = 2, MAX_CRASHES = 1, MAX_WIRE = 2, shards = 1] = process.argv
   .slice(2)
   .filter((a) => /^\d+$/.test(a))
   .map(Number);
