@@ -77,6 +77,23 @@ describe('calls of a namespace in handover', () => {
     expect(clock.pendingCount).toBe(0);
   });
 
+  it('leave 64 in a turn of the loop when they are many, but for those that go away meanwhile', () => {
+    const { see, hold, log, clock, metrics } = setUp();
+    see('orders', HANDOVER);
+    const leaves = Array.from({ length: 150 }, (_, i) => hold('orders', { arrival: 150 - i }));
+    see('orders', FLIPPED);
+    expect(log).toHaveLength(64);
+    expect(metrics.value('router_holds')).toBe(86);
+    // Refused again by a cell that is not open yet: it waits for its own turn.
+    hold('orders', { arrival: 1, refusals: 1 });
+    leaves[0]?.();
+    clock.advance(2);
+    expect(log).toEqual(Array.from({ length: 149 }, (_, i) => `${i + 1} released`));
+    clock.advance(50);
+    expect(log.slice(149)).toEqual(['1 released']);
+    expect(clock.pendingCount).toBe(0);
+  });
+
   it('have the map asked for now and then, lest its news come late, and no longer than they wait', () => {
     const { see, hold, log, looks, clock } = setUp();
     see('orders', HANDOVER);

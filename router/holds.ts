@@ -7,9 +7,9 @@
  *
  * Invariants
  *  1. A held call leaves exactly once: released, expired, or by the `leave` that its call calls when its client goes.
- *  2. The calls of a namespace are released together, in the order in which they reached the router, however often
- *     each was held before.
- *  3. None is released while the known map says `handover`.
+ *  2. The calls of a namespace are released in the order in which they reached the router, however often each was held
+ *     before; so many in a turn of the loop that other namespaces' calls are not kept waiting (P10).
+ *  3. No release begins while the known map says `handover`.
  *  4. Calls and bytes held are bounded, of a namespace and of all (P11). Beyond, a call is refused at once.
  */
 import type { CancelAlarm, Clock } from '../kernel/clock.ts';
@@ -67,6 +67,8 @@ type Queue = {
  */
 const RETRY_MS = 50;
 const MAX_RETRY_MS = 1_000;
+/** Calls that are released in one turn of the loop. */
+const RELEASED_AT_ONCE = 64;
 /** How often the map is asked for during a handover: who is told of a flip late keeps its callers waiting for nothing. */
 const LOOK_MS = 500;
 
@@ -121,7 +123,7 @@ export class Holds {
     this.#metrics.total.inc();
     const retryMs = Math.min(MAX_RETRY_MS, RETRY_MS * 2 ** (asked.refusals - 1));
     this.#arm(queue, inHandover ? LOOK_MS : retryMs);
-    return { kind: 'held', leave: () => this.#take(queue, entry, 'gone') };
+    return { kind: 'held', leave: () => void this.#take(queue, entry, 'gone') };
   }
 
   /** Releases the calls of every namespace that is active by this map and was not, or not there, by the one before. */
@@ -158,19 +160,29 @@ export class Holds {
   }
 
   #release(queue: Queue): void {
-    const entries = [...queue.entries.values()].sort((a, b) => a.arrival - b.arrival);
-    // All leave before any goes on: what is refused again begins a new queue.
-    for (const entry of entries) this.#take(queue, entry, 'released');
-    for (const entry of entries) entry.release();
+    disarm(queue);
+    // What is refused again, or comes while these leave, begins another queue.
+    this.#queues.delete(queue.id);
+    const inOrder = [...queue.entries.values()].sort((a, b) => a.arrival - b.arrival);
+    this.#releaseFrom(queue, inOrder, 0);
+  }
+
+  #releaseFrom(queue: Queue, inOrder: readonly Entry[], from: number): void {
+    const end = from + RELEASED_AT_ONCE;
+    for (const entry of inOrder.slice(from, end)) {
+      if (this.#take(queue, entry, 'released')) entry.release();
+    }
+    if (end < inOrder.length) this.#clock.after(0, () => this.#releaseFrom(queue, inOrder, end));
   }
 
   #expire(queue: Queue, entry: Entry): void {
-    this.#take(queue, entry, 'expired');
+    if (!this.#take(queue, entry, 'expired')) return;
     entry.expire(expired(entry, queue.placement, this.#clock.monotonicMs() - entry.sinceMs));
   }
 
-  #take(queue: Queue, entry: Entry, end: HoldEnd): void {
-    if (!queue.entries.delete(entry.arrival)) return;
+  /** False if it has left already. */
+  #take(queue: Queue, entry: Entry, end: HoldEnd): boolean {
+    if (!queue.entries.delete(entry.arrival)) return false;
     entry.cancelExpiry();
     queue.bytes -= entry.bytes;
     this.#bytes -= entry.bytes;
@@ -178,9 +190,11 @@ export class Holds {
     this.#metrics.now.set(this.#calls);
     this.#metrics.ms.observe(this.#clock.monotonicMs() - entry.sinceMs);
     this.#metrics.ends[end].inc();
-    if (queue.entries.size > 0) return;
-    disarm(queue);
-    this.#queues.delete(queue.id);
+    if (queue.entries.size === 0 && this.#queues.get(queue.id) === queue) {
+      disarm(queue);
+      this.#queues.delete(queue.id);
+    }
+    return true;
   }
 
   /** The first bound that one more call would break. */
