@@ -41,5 +41,23 @@ export function executionHash(current: CurrentRun, ledger: readonly LedgerEntry[
 
 /** Equal values have equal CBOR, whatever order their fields were set in. */
 function hashOf(value: unknown): string {
-  return createHash('sha256').update(encodeCbor(value)).digest('hex');
+  return createHash('sha256')
+    .update(encodeCbor(withoutDefaults(value)))
+    .digest('hex');
+}
+
+/**
+ * Without fields that hold their type's default: attributes that came in a call spell them out, the same ones read back
+ * from an event do not, and both are the same to everybody (proto3).
+ */
+function withoutDefaults(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return value;
+  if (Array.isArray(value)) return value.map(withoutDefaults);
+  const fields = Object.entries(value).filter(([, field]) => !isDefault(field));
+  return Object.fromEntries(fields.map(([name, field]) => [name, withoutDefaults(field)]));
+}
+
+function isDefault(field: unknown): boolean {
+  if (Array.isArray(field) || field instanceof Uint8Array) return field.length === 0;
+  return field === undefined || field === 0 || field === '' || field === false;
 }
