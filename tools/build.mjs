@@ -14,7 +14,7 @@ import { dirname, join } from 'node:path';
 import { createRequire } from 'node:module';
 
 /** Folders of tsconfig.build.json, and the kinds of file in them that are read at run time. */
-const SHIPPED = ['bin', 'kernel', 'wire', 'fleet', 'cell', 'router'];
+const SHIPPED = ['bin', 'kernel', 'wire', 'fleet', 'cell', 'replication', 'router', 'admin'];
 const ASSETS = /\.(sql|proto|json|binpb)$/;
 const LEFT_OUT = /(^|\/)(testing|conformance)\//;
 

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import ts from 'typescript';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
-const FOLDERS = ['bin', 'kernel', 'wire', 'fleet', 'cell', 'router'];
+const FOLDERS = ['bin', 'kernel', 'wire', 'fleet', 'cell', 'replication', 'router', 'admin'];
 const LEFT_OUT = /\.test\.ts$|\/(testing|conformance)\//;
 const OPTIONS: ts.CompilerOptions = {
   target: ts.ScriptTarget.ES2023,
