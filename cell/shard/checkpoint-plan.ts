@@ -55,9 +55,10 @@ export function planCheckpoint(
   for (const execution of book.dirtyExecutions) {
     settled.push(planExecution(book, execution, { rows, to }));
   }
+  // Positions only grow: what is noted must not lie below what is cut.
+  const deleteTo = ownership.releasable(to);
   const notes = ownership.notes();
   const kept = notes === undefined ? {} : { notes };
-  const deleteTo = ownership.releasable(to);
   return {
     checkpoint: { shard, range, from, to, deleteTo, views: viewBatch(rows), ...kept },
     finish: () => {

@@ -99,11 +99,26 @@ export class ReplicaWriter {
         case 'continues':
         case 'wins': {
           this.#assertHeard(state);
-          const adoption = this.#adoption(image, here, standing.kind === 'wins');
+          const adoption = this.#adoption(
+            image,
+            here,
+            standing.kind === 'wins' ? 'ours lost' : 'ours is older',
+          );
           await orAbort(this.#ownership.append({ adoption }).committed, signal);
           return { kind: 'applied' };
         }
       }
+    });
+  }
+
+  /** Puts the image in the place of a damaged run that ends at the same transition. Errors: as `adopt`. */
+  repair(image: RunImage, signal: AbortSignal): Promise<ApplyOutcome> {
+    return this.#at(image.state, signal, async (here): Promise<ApplyOutcome> => {
+      const isSame = here.run?.head.transition === image.state.transition && !here.run.pending;
+      if (!isSame || this.#acts(image.state)) return { kind: 'known' };
+      const adoption = this.#adoption(image, here, 'ours is damaged');
+      await orAbort(this.#ownership.append({ adoption }).committed, signal);
+      return { kind: 'applied' };
     });
   }
 
@@ -165,8 +180,12 @@ export class ReplicaWriter {
     return this.#ownership.drives(ref.namespaceId) && execution.current.closedAt === undefined;
   }
 
-  #adoption({ state, events, current, ledger }: RunImage, here: Here, fresh: boolean): Adoption {
-    const { run, execution } = here;
+  #adoption(
+    { state, events, current, ledger }: RunImage,
+    { run, execution }: Here,
+    why: 'ours is older' | 'ours lost' | 'ours is damaged',
+  ): Adoption {
+    const fresh = why !== 'ours is older';
     const known = fresh || !run ? 0 : run.head.nextEventId - 1;
     const all = Buffer.concat(events);
     const last = state.nextEventId - 1;
@@ -179,7 +198,10 @@ export class ReplicaWriter {
       events:
         known === 0 ? all : known < last ? sliceEvents(all, known + 1, last) : new Uint8Array(0),
       ...(points ? { current } : {}),
-      ledger: ledger.filter((entry) => !execution?.ledger.find(entry.requestId)),
+      ledger:
+        why === 'ours is damaged'
+          ? ledger
+          : ledger.filter((entry) => !execution?.ledger.find(entry.requestId)),
     };
   }
 

@@ -4,6 +4,7 @@ import { AtollError } from '../../kernel/errors.ts';
 import { settlePromises } from '../../kernel/testing/virtual-clock.ts';
 import { activity, startTimer } from '../history/testing/inputs.ts';
 import type { PlacementView } from './mark.ts';
+import { encodeRun, runOfRow } from './work-rows.ts';
 import type { ApplyOutcome, Loss, RunImage } from './replicas.ts';
 import { calling, Host, NS, QUEUE, ShardLab, wf } from './testing/shard-lab.ts';
 
@@ -301,3 +302,50 @@ describe('after a forced failover', () => {
     expect(await signalsOf(a, 'w')).toBe(3);
   });
 });
+
+describe('a damaged replica', () => {
+  const damages: readonly [string, (lab: ShardLab) => void][] = [
+    [
+      'an event',
+      ({ tables }) => {
+        for (const rows of tables.history.values()) {
+          for (const row of rows.values()) {
+            const events = Uint8Array.from(row.events);
+            events[events.length - 1] = (events.at(-1) ?? 0) ^ 1;
+            rows.set([...rows.keys()][0] ?? '', { ...row, events });
+          }
+        }
+      },
+    ],
+    [
+      'its state',
+      ({ tables }) => {
+        for (const [key, row] of tables.runs) {
+          const { state } = runOfRow(row);
+          const changed = { ...state, signalCount: state.signalCount + 1 };
+          tables.runs.set(key, { ...row, state: encodeRun(changed, ownBranch(state.runId)) });
+        }
+      },
+    ],
+    ['the run itself', ({ tables }) => tables.runs.clear()],
+  ];
+
+  test.each(damages)('in %s shows in its digest, and is repaired by an image', async (_, damage) => {
+    const { a, b, labB, ship } = await twoCells();
+    await a.start('w');
+    await a.signal('w', 'r1');
+    await ship('a');
+    await b.settle(10_000);
+    damage(labB);
+    const replicas = b.shards.replicas();
+    const whole = await image(a, 'w');
+    const ref = { namespaceId: NS, workflowId: 'w', runId: whole.state.runId };
+    const ask = async () => (await replicas.digests([ref], { recompute: true }, forever))[0];
+    expect(await ask()).not.toEqual(await digest(a, 'w'));
+    expect(await replicas.adopt(whole, forever)).toEqual({ kind: 'applied' });
+    await b.settle(10_000);
+    expect(await ask()).toEqual(await digest(a, 'w'));
+  });
+});
+
+const ownBranch = (runId: string) => ({ historyId: runId, lost: [] });

@@ -91,7 +91,28 @@ export class ShardReplicas implements Replicas {
 
   async adopt(image: RunImage, signal: AbortSignal): Promise<ApplyOutcome> {
     const ownership = await this.#host.ownership(image.state, signal);
-    return new ReplicaWriter(ownership, this.#writing).adopt(image, signal);
+    const writer = new ReplicaWriter(ownership, this.#writing);
+    const outcome = await writer.adopt(image, signal);
+    if (outcome.kind !== 'known' || !(await this.#isDamaged(image, signal))) return outcome;
+    return writer.repair(image, signal);
+  }
+
+  /** Whether what is stored here of the run ends where the image does, and differs all the same. */
+  async #isDamaged(image: RunImage, signal: AbortSignal): Promise<boolean> {
+    const { state, events, current, ledger } = image;
+    const { namespaceId, workflowId, runId } = state;
+    const here = await this.#digest(
+      { namespaceId, workflowId, runId },
+      { recompute: true },
+      signal,
+    );
+    if (here?.transition !== state.transition || here.epoch !== state.epoch) return false;
+    const chain = events.reduce((sum, chunk) => chained(sum, chunk), NO_EVENTS);
+    return (
+      here.history !== chain.hash.toString('hex') ||
+      here.state !== stateHash(state) ||
+      here.execution !== executionHash(current, ledger)
+    );
   }
 
   async image(run: RunRef, signal: AbortSignal): Promise<RunImage> {
