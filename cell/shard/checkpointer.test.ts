@@ -67,7 +67,7 @@ describe('unknown outcomes', () => {
     await host.settle(1_200); // Sent, failed, read back: not there.
     await host.signal('a'); // Meanwhile the log goes on.
     await host.settle(10_000);
-    expect(lab.database.dump().shards[0]?.checkpoint).toBe(host.ownership.committed);
+    expect(lab.database.dump().shards[0]?.checkpoint).toBe(host.ownership.log.committed);
     expect(host.ownership.book.clean).toBe(true);
   });
 
@@ -79,7 +79,7 @@ describe('unknown outcomes', () => {
       kind === 'checkpoint' ? { kind: 'lost-reply', failMs: 1 } : undefined;
     await host.settle(10_000);
     expect(host.count('checkpoint')).toBe(1);
-    expect(host.ownership.log.checkpoint).toBe(host.ownership.committed);
+    expect(host.ownership.log.checkpoint).toBe(host.ownership.log.committed);
   });
 
   test('another range at the read-back ends the ownership', async () => {

@@ -26,7 +26,7 @@ function scene(answer: (n: number) => 'done' | 'obsolete' | AtollError) {
     at: async (_, __, use) => use({ run } as Found),
     driver: { answered: () => false },
     syncWork: () => log.push('sync'),
-    drives: () => true,
+    standing: { drives: () => true },
     forgetWork: () => log.push('forget'),
   };
   const due = new DueInputs(shard, { clock, log: silentLog, epochOf: () => 1, beganAt: 100 });

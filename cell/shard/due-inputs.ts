@@ -30,8 +30,10 @@ export interface AskedShard {
     answered(ref: RunRef, key: string): boolean;
   };
   forgetWork(ref: RunRef): void;
-  /** Whether the namespace's work is driven here. */
-  drives(namespaceId: string): boolean;
+  readonly standing: {
+    /** Whether the namespace's work is driven here. */
+    drives(namespaceId: string): boolean;
+  };
 }
 
 type Options = {
@@ -61,7 +63,7 @@ export class DueInputs {
   async send(ref: RunRef, input: RunInput, pause = FIRST_PAUSE_MS): Promise<void> {
     if (this.#owned.ended) return;
     // Closed, or active elsewhere: whoever drives the namespace next makes its work from the state (D5).
-    if (!this.#owned.drives(ref.namespaceId)) return this.#owned.forgetWork(ref);
+    if (!this.#owned.standing.drives(ref.namespaceId)) return this.#owned.forgetWork(ref);
     try {
       await this.#deliver(ref, input);
     } catch (error) {

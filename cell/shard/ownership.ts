@@ -14,27 +14,24 @@ import { orAbort } from '../../kernel/deadline.ts';
 import { AtollError } from '../../kernel/errors.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { DecideContext, Decision, Reply, Step } from '../history/decision.ts';
-import { decide, decideStart, isOfOlderEpoch, pendingWork } from '../history/history.ts';
+import { decide, decideStart } from '../history/history.ts';
 import type { RunInput, StartInput } from '../history/input.ts';
 import type { RunState } from '../history/state.ts';
-import type { OfferedTask } from '../matching/matching.ts';
 import type { RangeId, Seq, SessionId, ShardId } from '../storage/shard-log.ts';
 import type { CachedExecution, CachedRun } from './cached.ts';
-import { DueInputs } from './due-inputs.ts';
 import type { Ending } from './ending.ts';
-import type { CallContext, RunRef, Target } from './engine.ts';
+import type { CallContext, Target } from './engine.ts';
 import type { Batch, Decided } from './gather.ts';
 import type { HostParts } from './host-parts.ts';
-import { dueMark, isActing, type Mark } from './mark.ts';
-import { NamespaceMarks } from './namespace-marks.ts';
 import { decodeNotes, encodeNotes } from './notes.ts';
 import { OwnedLog } from './owned-log.ts';
 import { encodeStep } from './record-codec.ts';
-import { executionNotFound, notActing } from './refusals.ts';
+import { executionNotFound } from './refusals.ts';
 import { RunBook } from './run-book.ts';
 import { RunIndexing } from './run-indexing.ts';
+import { ShardWork } from './shard-work.ts';
+import { ShardStanding } from './shard-standing.ts';
 import { ShardMemory, type Found } from './shard-memory.ts';
-import { WorkDriver } from './work-driver.ts';
 
 /** Loads of one target before its caller is told that memory is short. */
 const MOST_LOADS = 20;
@@ -66,18 +63,18 @@ export class Ownership {
   readonly log: OwnedLog;
   readonly memory: ShardMemory;
   readonly book: RunBook;
-  readonly driver: WorkDriver;
+  readonly work: ShardWork;
   readonly indexing: RunIndexing;
-  readonly marks = new NamespaceMarks();
+  /** How its namespaces stand: asked before anything is decided, proven or driven. */
+  readonly standing: ShardStanding;
   readonly #parts: HostParts;
-  readonly #due: DueInputs;
   readonly #onEnd: (ending: Ending) => void;
   readonly #onActing: () => void;
   #lastAt: number;
 
   constructor(options: OwnershipOptions) {
     const { shard, range, parts } = options;
-    const { clock, config, log, matching, loader } = parts;
+    const { clock, config, loader } = parts;
     this.shard = shard;
     this.range = range;
     this.#parts = parts;
@@ -99,20 +96,24 @@ export class Ownership {
       readTasks: () => options.onRefill('tasks'),
     });
     this.book = new RunBook(this.memory, (run) => this.indexing.want(run));
-    for (const mark of decodeNotes(options.notes).marks) this.marks.replayed(mark);
-    const due = new DueInputs(this, { clock, log, epochOf: parts.epochOf, beganAt: this.#lastAt });
-    this.#due = due;
-    this.driver = new WorkDriver({
-      shard: {
-        now: () => this.now(),
-        send: (run, input) => due.send(run, input),
-        refill: options.onRefill,
+    this.standing = new ShardStanding(
+      {
+        placementOf: parts.placementOf,
+        append: (mark) => this.append({ mark }),
+        isEnded: () => this.ended !== undefined,
+        flushed: () => this.log.flushed(),
+        stopped: ({ namespaceId, revision }, refusal) => {
+          this.work.end(namespaceId, refusal);
+          parts.stoppedActing(namespaceId, revision);
+        },
       },
-      clock,
-      matching,
-      log,
-      config,
-      timerRang: parts.timerRang,
+      decodeNotes(options.notes).marks,
+    );
+    this.work = new ShardWork({
+      shard: this,
+      parts,
+      beganAt: this.#lastAt,
+      refill: options.onRefill,
     });
   }
 
@@ -120,9 +121,8 @@ export class Ownership {
     return this.log.ended;
   }
 
-  /** The last seq that the store acknowledged. */
-  get committed(): Seq {
-    return this.log.committed;
+  cachedRuns(): Iterable<CachedRun> {
+    return this.memory.cachedRuns();
   }
 
   now(): number {
@@ -204,84 +204,13 @@ export class Ownership {
     const durable = [run?.pending?.committed, execution?.pending?.committed];
     await orAbort(Promise.all([this.log.prove(), ...durable]), signal);
     this.log.assertOwned();
-    this.assertActing(namespaceId);
-  }
-
-  /** Whether work of the namespace begins here: its newest mark, if any, is durable and says so. */
-  drives(namespaceId: string): boolean {
-    const { marks } = this;
-    return this.#acts(namespaceId) && marks.isSettled(namespaceId);
-  }
-
-  /**
-   * Writes the mark that the map asks for, if one is due (PROTOCOLS 8.4, 8.5); then refuses unless the namespace acts here.
-   * Errors: `unavailable`, with trailers that tell a router where to go or that it is to hold the call.
-   */
-  assertActing(namespaceId: string): void {
-    this.settle(namespaceId);
-    if (this.#acts(namespaceId)) return;
-    const mark = this.marks.get(namespaceId);
-    throw notActing(namespaceId, mark, this.#parts.placementOf(namespaceId));
-  }
-
-  /** Writes the mark that the map asks for, if one is due. */
-  settle(namespaceId: string): void {
-    if (this.ended) return;
-    const placement = this.#parts.placementOf(namespaceId);
-    const mark = dueMark(namespaceId, this.marks.get(namespaceId), placement);
-    if (mark) this.mark(mark);
-  }
-
-  /** Writes a mark; from here on its refusals count, and once it is durable what it allows begins. */
-  mark(mark: Mark): Batch {
-    const batch = this.append({ mark });
-    if (mark.kind !== 'acting') this.#stopActing(mark);
-    return batch;
-  }
-
-  /**
-   * Closes the namespace for a planned move (PROTOCOLS 8.1); resolves once the gate is durable. Asked again it is the same.
-   * Errors: `failed-precondition` when the map of this cell does not show that handover.
-   */
-  async gate(ask: {
-    readonly namespaceId: string;
-    readonly moveId: string;
-    readonly revision: number;
-  }): Promise<void> {
-    const { namespaceId, moveId, revision } = ask;
-    this.log.assertOwned();
-    const mark = this.marks.get(namespaceId);
-    if (mark?.kind === 'gated' && mark.moveId === moveId) return this.observed(namespaceId);
-    const placement = this.#parts.placementOf(namespaceId);
-    if (!placement?.active || !placement.handover || placement.revision < revision) {
-      throw new AtollError(
-        'failed-precondition',
-        `namespace ${namespaceId} is not in handover from here by revision ${placement?.revision ?? 0} of the fleet map: look at the move again`,
-      );
-    }
-    const { epoch } = placement;
-    await this.mark({ kind: 'gated', namespaceId, moveId, epoch, revision }).committed;
-  }
-
-  /** Writes what the map asks for; resolves once the newest mark of the namespace is durable. */
-  async observed(namespaceId: string): Promise<void> {
-    this.log.assertOwned();
-    this.settle(namespaceId);
-    if (!this.marks.isSettled(namespaceId)) await this.log.flushed();
-  }
-
-  /** The epoch in which the namespace is decided on here. */
-  epochOf(namespaceId: string): number {
-    return Math.max(
-      this.marks.get(namespaceId)?.epoch ?? 0,
-      this.#parts.placementOf(namespaceId)?.epoch ?? 0,
-    );
+    this.standing.assertActing(namespaceId);
   }
 
   /** What a checkpoint notes beside the views: durable marks, and positions of lanes. */
   notes(): Uint8Array | undefined {
     return encodeNotes({
-      marks: this.marks.durable(),
+      marks: this.standing.marks.durable(),
       lanes: this.#parts.lanes.position(this.shard),
     });
   }
@@ -295,7 +224,7 @@ export class Ownership {
   contextOf(run: CachedRun): DecideContext {
     const { namespaceId } = run.ref;
     const ledger = this.memory.peekExecution(run.ref)?.ledger ?? this.memory.newLedger();
-    return { ...this.#context(run.ref, run.head, this.epochOf(namespaceId)), ledger };
+    return { ...this.#context(run.ref, run.head, this.standing.epochOf(namespaceId)), ledger };
   }
 
   /** Takes what was decided, here or in another cell, into the row that gathers. A bug that shows here stops the shard. */
@@ -307,43 +236,6 @@ export class Ownership {
   checkpointed(to: Seq): void {
     this.log.checkpointed(to);
     this.memory.trim();
-  }
-
-  /** Holds the run's work against the driver's register. Returns how much was missing there. */
-  syncWork(run: CachedRun): number {
-    const state = run.committed;
-    if (!state || this.ended) return 0;
-    const { namespaceId } = run.ref;
-    if (!this.drives(namespaceId)) return this.driver.sync(run.ref, []);
-    if (!run.failingOver && this.isOfOlderEpoch(state)) {
-      run.failingOver = true;
-      void this.#due.send(run.ref, { kind: 'fail-over' });
-    }
-    return this.driver.sync(run.ref, pendingWork(state, run.liveStart(state)));
-  }
-
-  /** Holds the work of a run that memory does not have against the driver's register. */
-  syncStored(ref: RunRef, state: RunState): number {
-    if (!this.drives(ref.namespaceId)) return this.driver.sync(ref, []);
-    if (this.isOfOlderEpoch(state)) void this.#due.send(ref, { kind: 'fail-over' });
-    return this.driver.sync(ref, pendingWork(state));
-  }
-
-  /** Its workflow task was started, durably, before the namespace became active here (BEHAVIOURS 26). */
-  isOfOlderEpoch(state: RunState): boolean {
-    const mark = this.marks.get(state.namespaceId);
-    return mark?.kind === 'acting' && isOfOlderEpoch(state, mark.epoch);
-  }
-
-  /** A task left matching and its start was obsolete: offered again if the state still wants it (P7). */
-  offerAgain(run: CachedRun, task: OfferedTask): void {
-    this.driver.left(run.ref, task);
-    this.syncWork(run);
-  }
-
-  /** The run has no work any more: it is not there. */
-  forgetWork(ref: RunRef): void {
-    this.driver.sync(ref, []);
   }
 
   #start(
@@ -373,7 +265,7 @@ export class Ownership {
     state: RunState | undefined,
     epoch: number,
   ): Omit<DecideContext, 'ledger'> {
-    const marked = this.marks.get(namespaceId)?.epoch ?? 0;
+    const marked = this.standing.markedEpoch(namespaceId);
     return {
       now: Math.max(this.now(), state?.lastAt ?? 0),
       epoch: Math.max(epoch, state?.epoch ?? 0, marked),
@@ -389,7 +281,7 @@ export class Ownership {
     signal: AbortSignal,
   ): Promise<Reply> {
     this.log.assertRoom();
-    this.assertActing(namespaceId);
+    this.standing.assertActing(namespaceId);
     const decision = this.#guarded(() => orRefusal(decide));
     switch (decision.kind) {
       case 'commit': {
@@ -401,7 +293,7 @@ export class Ownership {
         const { run } = shown;
         invariant(run !== undefined, 'a workflow task was started of no run');
         run.start = decision.start;
-        this.syncWork(run);
+        this.work.sync(run);
         if (run.pending) await orAbort(run.pending.committed, signal);
         return decision.reply;
       }
@@ -444,38 +336,8 @@ export class Ownership {
       this.book.adopting(adoption, batch);
       this.sawRecordAt(adoption.state.lastAt);
     }
-    if (mark) this.marks.decided(mark);
+    if (mark) this.standing.marks.decided(mark);
     return batch;
-  }
-
-  #acts(namespaceId: string): boolean {
-    return isActing(this.marks.get(namespaceId), this.#parts.placementOf(namespaceId));
-  }
-
-  /** Nothing of the namespace is driven here any more, and whoever waits for it is told. */
-  #stopActing(mark: Mark): void {
-    const { namespaceId, revision } = mark;
-    this.driver.forgetNamespace(namespaceId);
-    this.#parts.stoppedActing(namespaceId, revision);
-    const refusal = notActing(namespaceId, mark, this.#parts.placementOf(namespaceId));
-    for (const run of this.memory.cachedRuns()) {
-      if (run.ref.namespaceId !== namespaceId) continue;
-      run.queries?.fail(refusal);
-      run.wakeWaiters();
-    }
-  }
-
-  /** The mark that lets the namespace act is durable: everything of it is driven from here (P7). */
-  #beginActing(namespaceId: string): void {
-    this.#due.promoted(namespaceId, this.now());
-    for (const run of this.memory.cachedRuns()) {
-      if (run.ref.namespaceId !== namespaceId) continue;
-      run.granted = false;
-      run.failingOver = false;
-      this.syncWork(run);
-    }
-    this.driver.rereadTimers();
-    this.#onActing();
   }
 
   /** The run that a live start belongs to: that of the last step, which for an eager start is the new run. */
@@ -490,15 +352,17 @@ export class Ownership {
     const touched = new Set<CachedRun>();
     for (const step of batch.steps) touched.add(this.book.committed(step, batch, seq));
     for (const adoption of batch.adoptions) touched.add(this.book.adopted(adoption, batch, seq));
-    for (const mark of batch.marks) this.marks.committed(mark);
+    for (const mark of batch.marks) this.standing.marks.committed(mark);
     this.#parts.lanes.committed(this.shard, seq, batch.steps);
     for (const run of touched) {
-      this.syncWork(run);
+      this.work.sync(run);
       run.wakeWaiters();
       this.#parts.queries.committed(run);
     }
     for (const { namespaceId } of batch.marks) {
-      if (this.drives(namespaceId)) this.#beginActing(namespaceId);
+      if (!this.standing.drives(namespaceId)) continue;
+      this.work.begin(namespaceId);
+      this.#onActing();
     }
     this.#parts.dirty();
   }
@@ -509,7 +373,7 @@ export class Ownership {
   }
 
   #wasEnded(ending: Ending): void {
-    this.driver.stop();
+    this.work.driver.stop();
     for (const run of this.memory.cachedRuns()) {
       if (this.ended) run.queries?.fail(this.ended);
       run.wakeWaiters();

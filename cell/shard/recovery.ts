@@ -17,7 +17,8 @@ type ReplayAdoption = { readonly seq: Seq; readonly adoption: Adoption };
 /** Loads what the tail touches and folds the tail over it, then arms its work. */
 export async function replayTail(ownership: Ownership, rows: readonly LogRow[]): Promise<void> {
   const replays: (ReplayStep | ReplayAdoption)[] = [];
-  const { memory, book, marks } = ownership;
+  const { memory, book } = ownership;
+  const { marks } = ownership.standing;
   for (const { seq, record } of rows) {
     const { steps, adoptions, marks: made } = decodeRecord(record);
     for (const step of steps) replays.push({ seq, step });
@@ -36,7 +37,7 @@ export async function replayTail(ownership: Ownership, rows: readonly LogRow[]):
       else replayAdoption(ownership, replay);
     }
   });
-  for (const run of book.dirtyRuns) ownership.syncWork(run);
+  for (const run of book.dirtyRuns) ownership.work.sync(run);
 }
 
 function replayAdoption(ownership: Ownership, { seq, adoption }: ReplayAdoption): void {

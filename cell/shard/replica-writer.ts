@@ -163,8 +163,8 @@ export class ReplicaWriter {
     readonly namespaceId: string;
     readonly epoch: number;
   }): void {
-    const known = this.#ownership.epochOf(namespaceId);
-    if (epoch <= known || !this.#ownership.drives(namespaceId)) return;
+    const known = this.#ownership.standing.epochOf(namespaceId);
+    if (epoch <= known || !this.#ownership.standing.drives(namespaceId)) return;
     throw new AtollError(
       'unavailable',
       `namespace ${namespaceId} is active here in epoch ${known}, and epoch ${epoch} is not in the fleet map that this cell knows: try again`,
@@ -177,7 +177,9 @@ export class ReplicaWriter {
     execution: CachedExecution | undefined,
   ): boolean {
     if (ref.number > 1 || !execution || execution.current.runId === ref.runId) return false;
-    return this.#ownership.drives(ref.namespaceId) && execution.current.closedAt === undefined;
+    return (
+      this.#ownership.standing.drives(ref.namespaceId) && execution.current.closedAt === undefined
+    );
   }
 
   #adoption(
@@ -189,7 +191,7 @@ export class ReplicaWriter {
     const known = fresh || !run ? 0 : run.head.nextEventId - 1;
     const all = Buffer.concat(events);
     const last = state.nextEventId - 1;
-    const acts = this.#ownership.drives(state.namespaceId);
+    const acts = this.#ownership.standing.drives(state.namespaceId);
     const points = !acts || !execution || execution.current.runId === state.runId;
     return {
       state,
@@ -219,7 +221,7 @@ export class ReplicaWriter {
     for (const { name, input } of content.inputs) {
       const id = 'requestId' in input ? input.requestId : '';
       if (holdsOrigin(lineage, ref.runId, id)) continue;
-      const epoch = this.#ownership.epochOf(ref.namespaceId);
+      const epoch = this.#ownership.standing.epochOf(ref.namespaceId);
       await this.#ownership.execute(run.ref, input, { signal, epoch });
       reapplied.push(name);
     }
@@ -228,11 +230,11 @@ export class ReplicaWriter {
   }
 
   #acts({ namespaceId }: RunRef): boolean {
-    return this.#ownership.drives(namespaceId);
+    return this.#ownership.standing.drives(namespaceId);
   }
 
   #wonBy({ namespaceId }: RunRef): number {
-    return this.#ownership.epochOf(namespaceId);
+    return this.#ownership.standing.epochOf(namespaceId);
   }
 
   #note(piece: Piece, outcome: LossOutcome, reapplied: readonly string[]): void {

@@ -6,7 +6,7 @@ import { activity, startTimer } from '../history/testing/inputs.ts';
 import type { PlacementView } from './mark.ts';
 import { encodeRun, runOfRow } from './work-rows.ts';
 import type { ApplyOutcome, Loss, RunImage } from './replicas.ts';
-import { calling, Host, NS, QUEUE, ShardLab, wf } from './testing/shard-lab.ts';
+import { calling, type Host, NS, QUEUE, ShardLab, wf } from './testing/shard-lab.ts';
 
 const forever = new AbortController().signal;
 
@@ -162,7 +162,7 @@ describe('a planned move', () => {
     const ask = { namespaceId: NS, moveId: 'm', revision: 2 };
     const parked = a.matching.poll({ ...QUEUE, name: 'idle' }, { identity: 'p', signal: forever });
     const [barrier] = await a.shards.replicas().gate(ask, forever);
-    expect(barrier?.seq).toBe(a.ownership.committed);
+    expect(barrier?.seq).toBe(a.ownership.log.committed);
     expect(await parked).toBeUndefined();
     const refusal = await a.signal('w', 'r2').catch((error: unknown) => error);
     expect(refusal).toMatchObject({ trailers: { [REFUSED_HEADER]: HANDOVER } });
@@ -330,22 +330,25 @@ describe('a damaged replica', () => {
     ['the run itself', ({ tables }) => tables.runs.clear()],
   ];
 
-  test.each(damages)('in %s shows in its digest, and is repaired by an image', async (_, damage) => {
-    const { a, b, labB, ship } = await twoCells();
-    await a.start('w');
-    await a.signal('w', 'r1');
-    await ship('a');
-    await b.settle(10_000);
-    damage(labB);
-    const replicas = b.shards.replicas();
-    const whole = await image(a, 'w');
-    const ref = { namespaceId: NS, workflowId: 'w', runId: whole.state.runId };
-    const ask = async () => (await replicas.digests([ref], { recompute: true }, forever))[0];
-    expect(await ask()).not.toEqual(await digest(a, 'w'));
-    expect(await replicas.adopt(whole, forever)).toEqual({ kind: 'applied' });
-    await b.settle(10_000);
-    expect(await ask()).toEqual(await digest(a, 'w'));
-  });
+  test.each(damages)(
+    'in %s shows in its digest, and is repaired by an image',
+    async (_, damage) => {
+      const { a, b, labB, ship } = await twoCells();
+      await a.start('w');
+      await a.signal('w', 'r1');
+      await ship('a');
+      await b.settle(10_000);
+      damage(labB);
+      const replicas = b.shards.replicas();
+      const whole = await image(a, 'w');
+      const ref = { namespaceId: NS, workflowId: 'w', runId: whole.state.runId };
+      const ask = async () => (await replicas.digests([ref], { recompute: true }, forever))[0];
+      expect(await ask()).not.toEqual(await digest(a, 'w'));
+      expect(await replicas.adopt(whole, forever)).toEqual({ kind: 'applied' });
+      await b.settle(10_000);
+      expect(await ask()).toEqual(await digest(a, 'w'));
+    },
+  );
 });
 
 const ownBranch = (runId: string) => ({ historyId: runId, lost: [] });

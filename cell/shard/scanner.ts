@@ -102,8 +102,8 @@ export class Scanner {
   #check(row: RunRow): number {
     const { memory } = this.#ownership;
     const run = memory.peekRun(row);
-    if (run) return this.#ownership.syncWork(run);
+    if (run) return this.#ownership.work.sync(run);
     const { namespaceId, workflowId, runId } = row;
-    return this.#ownership.syncStored({ namespaceId, workflowId, runId }, stateOfRow(row));
+    return this.#ownership.work.syncStored({ namespaceId, workflowId, runId }, stateOfRow(row));
   }
 }

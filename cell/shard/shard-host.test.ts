@@ -187,7 +187,7 @@ describe('tasks', () => {
     const task = await host.poll();
     const run = host.ownership.memory.peekRun({ ...wf('a'), runId: task.runId });
     expect(run).toBeDefined();
-    if (run) host.ownership.offerAgain(run, task);
+    if (run) host.ownership.work.offerAgain(run, task);
     expect((await host.poll()).scheduledEventId).toBe(task.scheduledEventId);
   });
 

@@ -113,7 +113,7 @@ export class ShardHost implements Engine {
       this.#owners.set(shard, new ShardOwner({ shard, parts, log, views, onStop }));
     }
     this.#unsubscribe = matching.onRoom((queue) => {
-      for (const ownership of this.#ownerships()) ownership.driver.onRoom(queue);
+      for (const ownership of this.#ownerships()) ownership.work.driver.onRoom(queue);
     });
   }
 
@@ -163,7 +163,7 @@ export class ShardHost implements Engine {
   ): Promise<HistoryPage> {
     const { views, clock, config } = this.#options;
     const ownership = await this.#ownership(ref, call.signal);
-    ownership.assertActing(ref.namespaceId);
+    ownership.standing.assertActing(ref.namespaceId);
     const { shard } = ownership;
     return ownership.at(ref, call.signal, ({ run }) =>
       readHistory(run, range, (from, maxBytes) =>
@@ -189,7 +189,7 @@ export class ShardHost implements Engine {
   async waitForEvents(ref: RunRef, afterEventId: number, call: CallContext): Promise<void> {
     const ownership = await this.#ownership(ref, call.signal);
     const came = ({ run }: Found) => {
-      ownership.assertActing(ref.namespaceId);
+      ownership.standing.assertActing(ref.namespaceId);
       const state = run.committed;
       if (state && (state.closedAt !== undefined || state.nextEventId - 1 > afterEventId))
         return true;
@@ -207,7 +207,7 @@ export class ShardHost implements Engine {
     // Its owner elsewhere offers it there. Given back, it would stand in the queue for ever, before all others (P7).
     if (this.#owner(target).isStopped) return { kind: 'obsolete' };
     const ownership = await this.#ownership(target, call.signal);
-    if (!ownership.drives(target.namespaceId)) return { kind: 'obsolete' };
+    if (!ownership.standing.drives(target.namespaceId)) return { kind: 'obsolete' };
     if (task.kind === 'query-task') {
       return ownership.at(target, call.signal, (found) => {
         const taken = this.#desk.take(found.run, task);
@@ -221,7 +221,7 @@ export class ShardHost implements Engine {
     const { reply } = await ownership.execute(target, input, call);
     const run = ownership.memory.peekRun(target);
     if (reply.kind === 'obsolete') {
-      if (run) ownership.offerAgain(run, task);
+      if (run) ownership.work.offerAgain(run, task);
       return { kind: 'obsolete' };
     }
     const queries = kind === 'start-workflow-task' ? run?.queries?.ride() : undefined;
@@ -246,7 +246,7 @@ export class ShardHost implements Engine {
   /** For polls, which belong to no shard: all shards of a host close and open together. */
   assertActing(namespaceId: string): void {
     const [first] = this.#ownerships();
-    first?.assertActing(namespaceId);
+    first?.standing.assertActing(namespaceId);
   }
 
   /** Its polls end, once for all shards: they find the new cell. */

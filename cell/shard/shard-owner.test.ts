@@ -154,7 +154,7 @@ describe('the scanner', () => {
     await host.settle();
     const found = host.ownership.memory.peek(wf('a'));
     await host.poll(); // Lost with its matching host.
-    if (found) host.ownership.driver.sync(found.run.ref, []);
+    if (found) host.ownership.work.driver.sync(found.run.ref, []);
     let failures = 1;
     host.fate = ({ kind }) =>
       kind === 'read' && (failures -= 1) >= 0 ? { kind: 'rejected' } : undefined;

@@ -177,7 +177,7 @@ export class ShardOwner {
     this.#parts.lanes.closed(this.shard);
     switch (ending.kind) {
       case 'again':
-        this.#acknowledged = ownership.committed;
+        this.#acknowledged = ownership.log.committed;
         this.#phase = newTaking();
         void this.take();
         return;

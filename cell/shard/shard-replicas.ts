@@ -169,7 +169,7 @@ export class ShardReplicas implements Replicas {
     return Promise.all(
       this.#host.shards.map(async (shard) => {
         const ownership = await this.#host.ownershipOf(shard, signal);
-        await orAbort(ownership.gate(ask), signal);
+        await orAbort(ownership.standing.gate(ask), signal);
         return { shard, seq: ownership.log.committed };
       }),
     );
@@ -179,7 +179,7 @@ export class ShardReplicas implements Replicas {
     await Promise.all(
       this.#host.shards.map(async (shard) => {
         const ownership = await this.#host.ownershipOf(shard, signal);
-        await orAbort(ownership.observed(namespaceId), signal);
+        await orAbort(ownership.standing.observed(namespaceId), signal);
       }),
     );
   }

@@ -9,7 +9,6 @@
  */
 import { sleep, type Clock } from '../../kernel/clock.ts';
 import type { Log } from '../../kernel/log.ts';
-import { pendingWork } from '../history/history.ts';
 import type { RunKey, ShardViews, TaskRow, TimerRow } from '../storage/views.ts';
 import { bounded } from './bounded.ts';
 import type { CachedRun } from './cached.ts';
@@ -68,7 +67,7 @@ export class ViewReader {
 
   /** Timers are asked for all the while that their window has room; tasks once, when room comes. */
   #isWanted(what: PendingKind): boolean {
-    return what === 'timers' ? this.#ownership.driver.wantsTimers : this.#again.has(what);
+    return what === 'timers' ? this.#ownership.work.driver.wantsTimers : this.#again.has(what);
   }
 
   /** False when the store failed: it is asked again after a pause. */
@@ -93,7 +92,8 @@ export class ViewReader {
   }
 
   async #readTimers(): Promise<void> {
-    const { driver, shard } = this.#ownership;
+    const { shard, work } = this.#ownership;
+    const { driver } = work;
     if (!this.#begun) driver.windowReadUpTo(0); // Nothing was read yet: what is in the views is not known.
     this.#begun = true;
     const { timerShrinks: shrinks } = driver;
@@ -117,7 +117,8 @@ export class ViewReader {
   }
 
   #adopt(rows: readonly TimerRow[]): void {
-    const { driver, memory } = this.#ownership;
+    const { memory, work } = this.#ownership;
+    const { driver } = work;
     const known = new Map<CachedRun, ReadonlyMap<string, number | undefined>>();
     for (const row of rows) {
       const run = memory.peekRun(row);
@@ -126,13 +127,15 @@ export class ViewReader {
         known.set(run, work);
         if (work.get(row.work) !== row.dueAt) continue;
       }
-      if (this.#ownership.drives(row.namespaceId)) driver.adopt(refOf(row), row.work, row.dueAt);
+      if (this.#ownership.standing.drives(row.namespaceId))
+        driver.adopt(refOf(row), row.work, row.dueAt);
     }
     driver.adopted();
   }
 
   async #readTasks(): Promise<void> {
-    const { driver, shard } = this.#ownership;
+    const { shard, work } = this.#ownership;
+    const { driver } = work;
     let after: string | undefined;
     do {
       const page = await this.#ask((signal) =>
@@ -144,7 +147,7 @@ export class ViewReader {
   }
 
   async #syncRuns(rows: readonly TaskRow[]): Promise<void> {
-    const { driver, shard } = this.#ownership;
+    const { shard } = this.#ownership;
     await this.#indexAgain(rows.filter((row) => row.work === INDEX_WORK).map(refOf));
     const unseen = new Map<string, RunKey>();
     for (const ref of rows.map(refOf)) if (!this.#syncKnown(ref)) unseen.set(ref.runId, ref);
@@ -152,7 +155,7 @@ export class ViewReader {
     const keys = [...unseen.values()].map((key) => ({ ...key, shard }));
     for (const row of await this.#ask((signal) => this.#views.runs(keys, signal))) {
       if (!row || this.#syncKnown(row)) continue;
-      this.#ownership.syncStored(refOf(row), stateOfRow(row));
+      this.#ownership.work.syncStored(refOf(row), stateOfRow(row));
     }
   }
 
@@ -167,7 +170,7 @@ export class ViewReader {
 
   #syncKnown(ref: RunKey): boolean {
     const run = this.#ownership.memory.peekRun(ref);
-    if (run) this.#ownership.syncWork(run);
+    if (run) this.#ownership.work.sync(run);
     return run !== undefined;
   }
 
@@ -175,7 +178,7 @@ export class ViewReader {
   #syncNewer(saves: number): void {
     const { memory, indexing } = this.#ownership;
     for (const run of memory.newerThan(saves)) {
-      this.#ownership.syncWork(run);
+      this.#ownership.work.sync(run);
       if (run.indexWanted > run.indexed) indexing.again(run);
     }
   }

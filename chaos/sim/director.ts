@@ -124,7 +124,9 @@ export class Director {
     const heads = this.#world.database.dump().shards;
     return [...host.shardHost.owners()].some(({ shard, current }) => {
       const head = heads[shard];
-      return current && head && head.range > current.range && head.checkpoint > current.committed;
+      return (
+        current && head && head.range > current.range && head.checkpoint > current.log.committed
+      );
     });
   }
 
@@ -154,7 +156,7 @@ export class Director {
     faults.count('standby promoted without its tail');
     const claims = this.#cluster.hosts.flatMap((host) =>
       [...host.shardHost.owners()].flatMap(({ shard, current }) =>
-        current ? [{ host, shard, range: current.range, committed: current.committed }] : [],
+        current ? [{ host, shard, range: current.range, committed: current.log.committed }] : [],
       ),
     );
     database.promoteStandby(statements);

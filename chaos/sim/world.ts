@@ -263,7 +263,7 @@ export class World {
       if (host.gate.state === 'dead' || host.stopped.has(shard)) continue;
       // Who had nothing to write or to answer since may not have noticed.
       const now = [...host.shardHost.owners()].find((owner) => owner.shard === shard)?.current;
-      if (now?.range === claim.range && now.committed === claim.committed) continue;
+      if (now?.range === claim.range && now.log.committed === claim.committed) continue;
       this.#journal.breaches.push(`P1: ${host.name} goes on with shard ${shard} over a hole`);
     }
   }

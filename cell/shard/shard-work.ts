@@ -1,0 +1,125 @@
+/**
+ * The pending work of a shard's runs (D5, P7): holds what their states call for against the driver's register, while their
+ * namespace acts here; begins it when a namespace becomes active, ends it when it is closed.
+ *
+ * Invariants
+ *  1. Only committed states are driven, and only of namespaces whose standing says so, durably.
+ *  2. A workflow task that was started in an older epoch is failed once, before anything else of its run (BEHAVIOURS 26).
+ */
+import type { AtollError } from '../../kernel/errors.ts';
+import { isOfOlderEpoch, pendingWork } from '../history/history.ts';
+import type { RunInput } from '../history/input.ts';
+import type { RunState } from '../history/state.ts';
+import type { OfferedTask } from '../matching/matching.ts';
+import type { CachedRun } from './cached.ts';
+import { DueInputs, type AskedShard } from './due-inputs.ts';
+import type { RunRef } from './engine.ts';
+import type { HostParts } from './host-parts.ts';
+import type { ShardStanding } from './shard-standing.ts';
+import { WorkDriver } from './work-driver.ts';
+
+/** What is asked of the ownership. */
+export type WorkingShard = Pick<AskedShard, 'execute' | 'at'> & {
+  readonly ended: AtollError | undefined;
+  readonly standing: ShardStanding;
+  now(): number;
+  cachedRuns(): Iterable<CachedRun>;
+};
+
+export type ShardWorkOptions = {
+  readonly shard: WorkingShard;
+  readonly parts: HostParts;
+  /** When the ownership began: older heartbeat clocks get one full interval. */
+  readonly beganAt: number;
+  readonly refill: (what: 'timers' | 'tasks') => void;
+};
+
+export class ShardWork {
+  readonly driver: WorkDriver;
+  readonly #shard: WorkingShard;
+  readonly #due: DueInputs;
+
+  constructor({ shard, parts, beganAt, refill }: ShardWorkOptions) {
+    const { clock, log, matching, config, epochOf, timerRang } = parts;
+    this.#shard = shard;
+    this.driver = new WorkDriver({
+      shard: { now: () => shard.now(), send: (run, input) => this.#send(run, input), refill },
+      clock,
+      matching,
+      log,
+      config,
+      timerRang,
+    });
+    const asked: AskedShard = {
+      get ended() {
+        return shard.ended;
+      },
+      execute: (ref, input, call) => shard.execute(ref, input, call),
+      at: (ref, signal, use) => shard.at(ref, signal, use),
+      syncWork: (run) => this.sync(run),
+      forgetWork: (ref) => void this.driver.sync(ref, []),
+      driver: this.driver,
+      standing: shard.standing,
+    };
+    this.#due = new DueInputs(asked, { clock, log, epochOf, beganAt });
+  }
+
+  /** Holds the run's work against the driver's register. Returns how much was missing there. */
+  sync(run: CachedRun): number {
+    const state = run.committed;
+    if (!state || this.#shard.ended) return 0;
+    if (!this.#drives(run.ref)) return this.driver.sync(run.ref, []);
+    if (!run.failingOver && this.#isOfOlderEpoch(state)) {
+      run.failingOver = true;
+      void this.#send(run.ref, { kind: 'fail-over' });
+    }
+    return this.driver.sync(run.ref, pendingWork(state, run.liveStart(state)));
+  }
+
+  /** The same for a run that memory does not have. */
+  syncStored(ref: RunRef, state: RunState): number {
+    if (!this.#drives(ref)) return this.driver.sync(ref, []);
+    if (this.#isOfOlderEpoch(state)) void this.#send(ref, { kind: 'fail-over' });
+    return this.driver.sync(ref, pendingWork(state));
+  }
+
+  /** A task left matching and its start was obsolete: offered again if the state still wants it (P7). */
+  offerAgain(run: CachedRun, task: OfferedTask): void {
+    this.driver.left(run.ref, task);
+    this.sync(run);
+  }
+
+  /** The mark that lets the namespace act is durable: what memory holds of it is driven from here, the rest is read again. */
+  begin(namespaceId: string): void {
+    this.#due.promoted(namespaceId, this.#shard.now());
+    for (const run of this.#shard.cachedRuns()) {
+      if (run.ref.namespaceId !== namespaceId) continue;
+      run.granted = false;
+      run.failingOver = false;
+      this.sync(run);
+    }
+    this.driver.rereadTimers();
+  }
+
+  /** Nothing of the namespace is driven here any more, and whoever waits for it is told. */
+  end(namespaceId: string, refusal: AtollError): void {
+    this.driver.forgetNamespace(namespaceId);
+    for (const run of this.#shard.cachedRuns()) {
+      if (run.ref.namespaceId !== namespaceId) continue;
+      run.queries?.fail(refusal);
+      run.wakeWaiters();
+    }
+  }
+
+  #send(run: RunRef, input: RunInput): Promise<void> {
+    return this.#due.send(run, input);
+  }
+
+  #drives({ namespaceId }: RunRef): boolean {
+    return this.#shard.standing.drives(namespaceId);
+  }
+
+  #isOfOlderEpoch(state: RunState): boolean {
+    return isOfOlderEpoch(state, this.#shard.standing.markedEpoch(state.namespaceId));
+  }
+}
