@@ -3,12 +3,12 @@ import { sleep } from '../../kernel/clock.ts';
 import type { ErrorCode } from '../../kernel/errors.ts';
 import type { SeededRng } from '../../kernel/testing/seeded-rng.ts';
 import { shardOf } from '../../cell/shard/shard-of.ts';
+import type { ShardId } from '../../cell/storage/shard-log.ts';
 import type { Request, RpcName } from '../../wire/services.ts';
-import type { Cluster } from './cluster.ts';
 import type { Faults } from './faults.ts';
 import { NAMESPACE_ID } from './host.ts';
 import type { Journal } from './journal.ts';
-import type { Network, Outcome } from './network.ts';
+import type { Callee, Network, Outcome } from './network.ts';
 import type { Trace } from './trace.ts';
 import type { WorldTime } from './world-time.ts';
 
@@ -16,7 +16,7 @@ export type Callers = {
   readonly time: WorldTime;
   readonly rng: SeededRng;
   readonly network: Network;
-  readonly cluster: Pick<Cluster, 'route'>;
+  readonly cluster: { route(shard: ShardId): Callee | undefined };
   readonly shardCount: number;
   readonly faults: Faults;
   readonly journal: Journal;

@@ -14,9 +14,15 @@ export type ReadHistory = {
   readonly marks: ReadonlyMap<string, number>;
 };
 
+/** What a chronicle tells; a fleet's is made of the logs of its cells. */
+export type Chronicled = Pick<
+  Chronicle,
+  'runs' | 'requests' | 'lostMarks' | 'lostRuns' | 'breaches' | 'transitions'
+>;
+
 export type Evidence = {
   readonly journal: Journal;
-  readonly chronicle: Chronicle;
+  readonly chronicle: Chronicled;
   readonly histories: ReadonlyMap<string, ReadHistory>;
   readonly orders: readonly Order[];
   readonly ledger: readonly LedgerCall[];

@@ -3,11 +3,13 @@
  *
  *   --seeds N   how many seeds (200)      --from N   the first of them (1)
  *   --seed X    one seed, with its whole trace
+ *   --fleet     two cells with a fleet map, lanes, moves and failovers, instead of one
  *   --mutants   the mutants instead: each must be caught, by its recorded seed or one of 2,000, or one of --fresh K;
  *               names behind it choose, --record writes down the seeds that caught
  */
 import { parseArgs } from 'node:util';
 import { runCampaign } from './campaign.ts';
+import { replayFleet, runFleetCampaign } from './fleet/fleet-campaign.ts';
 import { runMutants } from './mutants.ts';
 import { World } from './world.ts';
 
@@ -17,6 +19,7 @@ const { values, positionals } = parseArgs({
     seeds: { type: 'string', default: '200' },
     from: { type: 'string', default: '1' },
     seed: { type: 'string' },
+    fleet: { type: 'boolean', default: false },
     mutants: { type: 'boolean', default: false },
     fresh: { type: 'string' },
     record: { type: 'boolean', default: false },
@@ -41,12 +44,15 @@ async function replay(seed: number): Promise<boolean> {
 }
 
 async function main(): Promise<boolean> {
-  if (values.seed !== undefined) return replay(Number(values.seed));
+  if (values.seed !== undefined) {
+    const seed = Number(values.seed);
+    return values.fleet ? replayFleet(seed, print) : replay(seed);
+  }
   if (values.mutants) {
     const fresh = values.fresh === undefined ? undefined : Number(values.fresh);
     return runMutants({ fresh, only: positionals, record: values.record, print });
   }
-  return runCampaign({
+  return (values.fleet ? runFleetCampaign : runCampaign)({
     from: Number(values.from),
     seeds: Number(values.seeds),
     stopAtFailure: values['stop-at-failure'],

@@ -14,7 +14,8 @@ import type { HistoryEvent } from '../../wire/events.ts';
 import type { Response } from '../../wire/services.ts';
 import { toDuration } from '../../wire/time.ts';
 import { callUntilAnswered, type Callers } from './callers.ts';
-import { NAMESPACE, type Host } from './host.ts';
+import { NAMESPACE } from './host.ts';
+import type { Callee } from './network.ts';
 import type { Ledger } from './ledger.ts';
 import { nextCommands, signalsOf, toPayloads, type Fate } from './order-process.ts';
 
@@ -54,7 +55,7 @@ export class Workers {
   }
 
   /** Polls this host until it dies, from a while after it came up: its workers may be slow to find it. */
-  async serve(host: Host): Promise<void> {
+  async serve(host: Callee): Promise<void> {
     const { time, faults } = this.#callers;
     await sleep(time, faults.pollersLateMs());
     for (let i = 0; i < 2; i += 1) {
@@ -69,7 +70,7 @@ export class Workers {
     this.#histories.clear();
   }
 
-  async #loop(host: Host, once: () => Promise<'polled' | 'refused'>): Promise<void> {
+  async #loop(host: Callee, once: () => Promise<'polled' | 'refused'>): Promise<void> {
     const { time } = this.#callers;
     while (host.gate.state !== 'dead') {
       const outcome = await once();
@@ -77,7 +78,7 @@ export class Workers {
     }
   }
 
-  async #pollWorkflow(host: Host, name: string): Promise<'polled' | 'refused'> {
+  async #pollWorkflow(host: Callee, name: string): Promise<'polled' | 'refused'> {
     const kind = name === STICKY_QUEUE ? TaskQueueKind.Sticky : TaskQueueKind.Normal;
     const request = { namespace: NAMESPACE, taskQueue: { name, kind }, identity: 'worker-1' };
     const outcome = await this.#callers.network.call(
@@ -91,7 +92,7 @@ export class Workers {
     return 'polled';
   }
 
-  async #workflowTask(host: Host, task: WorkflowTask): Promise<void> {
+  async #workflowTask(host: Callee, task: WorkflowTask): Promise<void> {
     const { time, faults } = this.#callers;
     await sleep(time, 0.5 + this.#rng.fraction() * 30 + faults.workerDelayMs());
     if (faults.workerLosesTask()) return;
@@ -183,7 +184,7 @@ export class Workers {
 
   /** The query waits in the memory of the host that sent it. */
   async #answerQuery(
-    host: Host,
+    host: Callee,
     task: WorkflowTask,
     events: readonly HistoryEvent[] | undefined,
   ): Promise<void> {
@@ -197,7 +198,7 @@ export class Workers {
     await this.#callers.network.call(host, { name: 'RespondQueryTaskCompleted', request }, POLL_MS);
   }
 
-  async #pollActivity(host: Host): Promise<'polled' | 'refused'> {
+  async #pollActivity(host: Callee): Promise<'polled' | 'refused'> {
     const request = { namespace: NAMESPACE, taskQueue: { name: 'orders' }, identity: 'worker-1' };
     const outcome = await this.#callers.network.call(
       host,

@@ -1,0 +1,162 @@
+/**
+ * What only a fleet can break: one writer an epoch (P2), equal replicas (P6), nothing skipped (P9), and inputs of losing
+ * branches that are neither applied again nor reported (P1). Everything else is judged as in one cell, by the branch that
+ * lasted.
+ */
+import type { Loss, RunDigest } from '../../../cell/shard/replicas.ts';
+import type { ChronicledRun } from '../chronicle.ts';
+import type { Evidence } from '../evidence.ts';
+import type { Tally } from '../tally.ts';
+import type { Decided, FleetChronicle } from './fleet-chronicle.ts';
+import type { FleetCheck } from './tally.ts';
+
+export type FleetEvidence = Evidence & {
+  readonly chronicle: FleetChronicle;
+  /** Epoch → the cell that the map made active with it. */
+  readonly activeIn: ReadonlyMap<number, string>;
+  /** Epochs that began by a forced failover. */
+  readonly forced: ReadonlySet<number>;
+  /** What the cells reported. */
+  readonly losses: readonly Loss[];
+  readonly digests: readonly {
+    readonly runId: string;
+    readonly workflowId: string;
+    readonly a: RunDigest | undefined;
+    readonly b: RunDigest | undefined;
+  }[];
+};
+
+export function checkFleet(evidence: FleetEvidence, tally: Tally<FleetCheck>): string[] {
+  return [
+    ...checkWriters(evidence, tally),
+    ...checkDigests(evidence, tally),
+    ...checkLost(evidence, tally),
+    ...checkInputs(evidence, tally),
+    ...checkStarts(evidence, tally),
+    ...checkOpen(evidence, tally),
+  ];
+}
+
+/** P2: all of an epoch was decided by the cell that the map made active with it. */
+function checkWriters({ chronicle, activeIn }: FleetEvidence, tally: Tally<FleetCheck>): string[] {
+  return [...chronicle.decided.values()].flatMap(({ cell, atMs, transition }) => {
+    tally.add('P2 transitions by epoch');
+    const { epoch, number, runId, workflowId } = transition;
+    const owner = activeIn.get(epoch);
+    if (owner === cell) return [];
+    const what = `transition ${number} of ${workflowId} ${runId} in epoch ${epoch} of ${owner}`;
+    return [`P2: cell ${cell} decided ${what} at ${atMs.toFixed(1)}`];
+  });
+}
+
+/** P6: both cells have the same of every run, recomputed from what is stored. */
+function checkDigests({ digests }: FleetEvidence, tally: Tally<FleetCheck>): string[] {
+  return digests.flatMap(({ workflowId, runId, a, b }) => {
+    tally.add('P6 digests');
+    const who = `${workflowId} ${runId}`;
+    if (!a || !b) return [`P6: ${who} is missing in cell ${a ? 'b' : 'a'}`];
+    const parts = ['transition', 'epoch', 'history', 'state', 'execution'] as const;
+    const different = parts.filter((part) => a[part] !== b[part]);
+    return different.length === 0 ? [] : [`P6: ${who} differs in ${different.join(', ')}`];
+  });
+}
+
+/** P9: what is in no branch that lasted is named by a loss report; P5: without a forced failover there is none. */
+function checkLost(evidence: FleetEvidence, tally: Tally<FleetCheck>): string[] {
+  const { chronicle, forced } = evidence;
+  tally.add('P9 transitions that lasted', chronicle.transitions - chronicle.lost.length);
+  if (forced.size === 0)
+    tally.add('P5 requests without a forced failover', chronicle.requests.size);
+  return chronicle.lost.flatMap((one) => {
+    tally.add('P9 transitions that lost');
+    const { number, epoch, runId, workflowId } = one.transition;
+    const what = `transition ${number} of ${workflowId} ${runId} in epoch ${epoch}`;
+    if (forced.size === 0) return [`P5: ${what} is gone, and nothing was forced`];
+    return isReported(evidence, one) ? [] : [`P9: ${what} is gone, and no report names it`];
+  });
+}
+
+function isReported({ losses }: FleetEvidence, { transition }: Decided): boolean {
+  const { runId, number } = transition;
+  return losses.some(
+    ({ execution }) =>
+      execution.runId === runId &&
+      execution.transitions.from <= number &&
+      number <= execution.transitions.to,
+  );
+}
+
+/** P1 across a forced failover: an acknowledged signal or cancel request is there, or the report says that it could not be. */
+function checkInputs(evidence: FleetEvidence, tally: Tally<FleetCheck>): string[] {
+  const { journal, histories, losses, forced } = evidence;
+  if (forced.size === 0) return [];
+  return journal.writes.flatMap(({ kind, workflowId, runId, requestId, ackedMs }) => {
+    if (kind === 'terminate') return [];
+    tally.add('P1 inputs of losing branches');
+    const history = histories.get(runId);
+    const when = `acknowledged at ${ackedMs.toFixed(1)}`;
+    if (kind === 'start') {
+      return history ? [] : [`P1: run ${runId} of ${workflowId}, ${when}, is nowhere`];
+    }
+    const mark = kind === 'signal' ? `signal ${runId} ${requestId}` : `cancel ${runId}`;
+    if ((history?.marks.get(mark) ?? 0) > 0) return [];
+    const outcomes = losses.filter(({ execution }) => execution.runId === runId);
+    const told = outcomes.some(({ execution }) =>
+      ['signal-undeliverable', 'superseded'].includes(execution.outcome),
+    );
+    return told
+      ? []
+      : [`P1: ${mark} of ${workflowId}, ${when}, was neither applied again nor reported`];
+  });
+}
+
+/** P4: an activity of one attempt was started at most once an epoch. */
+function checkStarts({ chronicle }: FleetEvidence, tally: Tally<FleetCheck>): string[] {
+  const single = new Set<string>();
+  const seen = new Map<string, number>();
+  const changes = [...chronicle.decided.values()].flatMap(({ transition }) =>
+    transition.changes.map((change) => ({ change, ...transition })),
+  );
+  for (const { change, runId } of changes) {
+    if (change.kind !== 'ActivityTaskScheduled') continue;
+    const { retryPolicy } = change.attributes;
+    if (retryPolicy?.maximumAttempts === 1) single.add(`${runId}/${change.eventId}`);
+  }
+  for (const { change, runId, epoch } of changes) {
+    if (change.kind !== 'activity-started') continue;
+    const activity = `${runId}/${change.scheduledEventId}`;
+    if (!single.has(activity)) continue;
+    const key = `${activity} in epoch ${epoch}`;
+    seen.set(key, (seen.get(key) ?? 0) + 1);
+  }
+  tally.add('P4 starts of one attempt by epoch', seen.size);
+  return [...seen]
+    .filter(([, times]) => times > 1)
+    .map(([key]) => `P4: an activity of one attempt was started twice: ${key}`);
+}
+
+/** P3: two runs of a workflow id were never open at once, but for what a forced failover brought and the report names. */
+function checkOpen({ chronicle, losses }: FleetEvidence, tally: Tally<FleetCheck>): string[] {
+  const reported = new Set(losses.map(({ execution }) => execution.runId));
+  const byId = new Map<string, ChronicledRun[]>();
+  for (const run of chronicle.runs.values()) {
+    byId.set(run.workflowId, [...(byId.get(run.workflowId) ?? []), run]);
+  }
+  return [...byId.values()].flatMap((runs) => {
+    const spans = runs
+      .map(({ runId, workflowId, moments, closedMs }) => {
+        const span = { fromMs: moments[0]?.atMs ?? 0, toMs: closedMs ?? Number.POSITIVE_INFINITY };
+        return { runId, workflowId, ...span };
+      })
+      .sort((x, y) => x.fromMs - y.fromMs);
+    return spans.flatMap((span, index) => {
+      tally.add('P3 runs by workflow id');
+      const before = spans[index - 1];
+      if (!before || span.fromMs >= before.toMs) return [];
+      if (reported.has(span.runId) || reported.has(before.runId)) return [];
+      return [
+        `P3: run ${span.runId} of ${span.workflowId} began while run ${before.runId} was open`,
+      ];
+    });
+  });
+}

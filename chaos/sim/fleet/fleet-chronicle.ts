@@ -1,0 +1,179 @@
+/**
+ * What really happened in a fleet, read from the raw rows of all its cells: who decided which transition first, and which
+ * branch of each run lasted. Nothing here trusts replication: the surviving branch is folded anew from its transitions.
+ *
+ * Invariants
+ *  1. A transition is named by (run, number, epoch); the cell that stored it first has decided it.
+ *  2. The branch that lasted is that of the lineage which the surviving cell's own log ends in.
+ */
+import { applyTransition } from '../../../cell/history/history.ts';
+import { epochOf, extended, NO_LINEAGE, type Lineage } from '../../../cell/history/lineage.ts';
+import type { RunState } from '../../../cell/history/state.ts';
+import type { Transition } from '../../../cell/history/transition.ts';
+import { decodeRecord } from '../../../cell/shard/record-codec.ts';
+import { marksOf, type ChronicledRun, type Taken } from '../chronicle.ts';
+import type { SeenRow } from '../watched-database.ts';
+
+export type CellLog = {
+  readonly id: string;
+  readonly shards: readonly ReadonlyMap<number, SeenRow>[];
+};
+
+/** A transition, where it was stored first, and when. */
+export type Decided = {
+  readonly cell: string;
+  readonly atMs: number;
+  readonly transition: Transition;
+  readonly events: Uint8Array;
+};
+
+/** How a run stands at the end of one cell's log. */
+type Standing = { lineage: Lineage; closed: boolean; readonly workflowId: string };
+
+export class FleetChronicle {
+  readonly runs = new Map<string, ChronicledRun>();
+  readonly requests = new Map<string, Taken>();
+  readonly lostMarks = new Set<string>();
+  readonly lostRuns = new Set<string>();
+  readonly breaches: string[] = [];
+  transitions = 0;
+  /** By run, number and epoch. */
+  readonly decided = new Map<string, Decided>();
+  /** Transitions that are in no surviving branch. */
+  readonly lost: Decided[] = [];
+  readonly #ends = new Map<string, Map<string, Standing>>();
+
+  /** @param survivor the cell that is active at the end */
+  constructor(cells: readonly CellLog[], survivor: string) {
+    for (const cell of cells) this.#readCell(cell);
+    for (const [runId, { lineage, workflowId }] of this.#ends.get(survivor) ?? []) {
+      this.#foldSurvivor({ runId, workflowId }, lineage);
+    }
+    for (const one of this.decided.values()) this.#placeInBranch(one);
+    for (const run of this.runs.values()) this.#takeRequests(run);
+  }
+
+  #readCell({ id, shards }: CellLog): void {
+    const ends = new Map<string, Standing>();
+    this.#ends.set(id, ends);
+    for (const rows of shards) {
+      for (const row of [...rows.values()].sort((a, b) => a.seq - b.seq)) {
+        try {
+          this.#readRow(id, ends, row);
+        } catch (error) {
+          const why = error instanceof Error ? error.message : String(error);
+          this.breaches.push(`P4: ${id} shard ${row.shard} seq ${row.seq} is wrong: ${why}`);
+        }
+      }
+    }
+  }
+
+  #readRow(cell: string, ends: Map<string, Standing>, row: SeenRow): void {
+    const { steps, adoptions } = decodeRecord(row.record);
+    for (const { transition, events } of steps) {
+      this.#firstStored({ cell, atMs: row.atMs, transition, events });
+      follow(ends, transition);
+    }
+    for (const { state } of adoptions) {
+      const { runId, workflowId, lineage, closedAt } = state;
+      ends.set(runId, { lineage, workflowId, closed: closedAt !== undefined });
+    }
+  }
+
+  #firstStored(stored: Decided): void {
+    const key = keyOf(stored.transition);
+    const known = this.decided.get(key);
+    if (!known) this.transitions += 1;
+    else if (Buffer.compare(known.events, stored.events) !== 0 || !isSame(known, stored)) {
+      this.breaches.push(
+        `P2: transition ${key} was decided in ${known.cell}, and otherwise in ${stored.cell}`,
+      );
+    }
+    if (!known || stored.atMs < known.atMs) this.decided.set(key, stored);
+  }
+
+  #foldSurvivor(
+    ref: { readonly runId: string; readonly workflowId: string },
+    lineage: Lineage,
+  ): void {
+    const { runId, workflowId } = ref;
+    const last = lineage.at(-1)?.transition ?? 0;
+    let state: RunState | undefined;
+    const moments = [];
+    const chunks: Uint8Array[] = [];
+    let closedMs: number | undefined;
+    for (let number = 1; number <= last; number += 1) {
+      const epoch = epochOf(lineage, number) ?? 0;
+      const found = this.decided.get(`${runId}/${number}/${epoch}`);
+      if (!found) {
+        this.breaches.push(`P9: ${workflowId} ${runId} has transition ${number} of nobody`);
+        return;
+      }
+      const { events, transition, atMs } = found;
+      const folded = applyTransition(state, transition);
+      state = { ...folded, historyBytes: folded.historyBytes + events.length };
+      if (events.length > 0) chunks.push(events);
+      moments.push({ number, atMs, lastEventId: state.nextEventId - 1 });
+      if (state.closedAt !== undefined) closedMs ??= atMs;
+    }
+    if (state)
+      this.runs.set(runId, { workflowId, runId, state, moments, events: chunks, closedMs });
+  }
+
+  /** What no branch holds at the end has lost. */
+  #placeInBranch(one: Decided): void {
+    const { transition } = one;
+    const { runId, number, epoch } = transition;
+    if (epochOf(this.runs.get(runId)?.state.lineage ?? NO_LINEAGE, number) === epoch) return;
+    this.lost.push(one);
+    this.lostRuns.add(runId);
+    for (const { requestId } of transition.execution?.ledger ?? []) this.lostMarks.add(requestId);
+    const activities = new Map<number, string>();
+    for (const change of transition.changes) {
+      const event = change.kind === 'event-buffered' ? change.event : change;
+      if (!('attributes' in event)) continue;
+      for (const mark of marksOf(runId, event, activities)) this.lostMarks.add(mark);
+    }
+  }
+
+  #takeRequests({ runId, state }: ChronicledRun): void {
+    for (let number = 1; number <= state.transition; number += 1) {
+      const epoch = epochOf(state.lineage, number) ?? 0;
+      const { transition } = this.decided.get(`${runId}/${number}/${epoch}`) ?? {};
+      for (const entry of transition?.execution?.ledger ?? []) {
+        const known = this.requests.get(entry.requestId);
+        if (known && known.runId === entry.runId) {
+          this.breaches.push(`P4: request ${entry.requestId} was taken twice`);
+        }
+        this.requests.set(entry.requestId, { runId: entry.runId, number });
+      }
+    }
+  }
+}
+
+function follow(ends: Map<string, Standing>, transition: Transition): void {
+  const { runId, workflowId, number, epoch, changes } = transition;
+  const known = ends.get(runId)?.lineage ?? NO_LINEAGE;
+  const end = known.at(-1);
+  if ((end?.transition ?? 0) + 1 !== number) {
+    throw new Error(`transition ${number} of ${runId} after ${end?.transition ?? 0}`);
+  }
+  const eventIds = changes.flatMap((change) => ('eventId' in change ? [change.eventId] : []));
+  const eventId = eventIds.at(-1) ?? end?.eventId ?? 0;
+  const lineage = extended(known, { epoch, transition: number, eventId });
+  ends.set(runId, { lineage, workflowId, closed: false });
+}
+
+function isSame(a: Decided, b: Decided): boolean {
+  const { at, previousEpoch, changes } = a.transition;
+  const other = b.transition;
+  return (
+    at === other.at &&
+    previousEpoch === other.previousEpoch &&
+    changes.length === other.changes.length
+  );
+}
+
+function keyOf({ runId, number, epoch }: Transition): string {
+  return `${runId}/${number}/${epoch}`;
+}

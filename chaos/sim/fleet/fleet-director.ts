@@ -1,0 +1,138 @@
+/**
+ * Makes what befalls a fleet, at times drawn from the seed: crashes of cells and orchestrators, ways cut one way, slow
+ * lanes, clocks that jump; and what people ask of it: moves, moves back, aborts, forced failovers.
+ *
+ * Invariant: after `endMs` everything is healed: ways are mended, cells run, an orchestrator runs.
+ */
+import { sleep } from '../../../kernel/clock.ts';
+import type { SeededRng } from '../../../kernel/testing/seeded-rng.ts';
+import type { Tally } from '../tally.ts';
+import { MAP } from './late-map.ts';
+import type { Links } from './links.ts';
+import type { Operators } from './operators.ts';
+import type { FleetParts, SimCell } from './sim-cell.ts';
+import type { FleetFault } from './tally.ts';
+
+export type DirectorParts = FleetParts & {
+  readonly cells: readonly SimCell[];
+  readonly operators: Operators;
+  readonly links: Links;
+  readonly rng: SeededRng;
+  readonly tally: Tally<FleetFault>;
+  readonly endMs: number;
+  /** Whether this world has forced failovers. */
+  readonly forces: boolean;
+};
+
+type Act =
+  | 'crash-cell'
+  | 'crash-orchestrator'
+  | 'cut-cells'
+  | 'cut-map'
+  | 'cut-orchestrator'
+  | 'slow-lane'
+  | 'jump'
+  | 'move'
+  | 'abort'
+  | 'failover';
+
+const ACTS: readonly Act[] = [
+  'crash-cell',
+  'crash-orchestrator',
+  'cut-cells',
+  'cut-map',
+  'cut-orchestrator',
+  'slow-lane',
+  'jump',
+];
+const JUMP_MS = 300;
+
+export class FleetDirector {
+  readonly #parts: DirectorParts;
+  readonly #acts: readonly Act[];
+
+  constructor(parts: DirectorParts) {
+    this.#parts = parts;
+    const { rng, forces } = parts;
+    const faults = ACTS.filter(() => rng.chance(0.7));
+    const asked: readonly Act[] = ['move', 'move', 'move', 'abort'];
+    this.#acts = [...faults, ...asked, ...(forces ? (['failover', 'failover'] as const) : [])];
+  }
+
+  async run(): Promise<void> {
+    const { time, rng, endMs } = this.#parts;
+    for (;;) {
+      await sleep(time, rng.integer(50, 3_000));
+      if (time.monotonicMs() >= endMs) break;
+      this.#act(rng.pick(this.#acts));
+    }
+    this.#heal();
+  }
+
+  #act(act: Act): void {
+    const { rng, links, tally, cells, operators, time } = this.#parts;
+    const cell = rng.pick(cells);
+    const other = cell.id === 'a' ? 'b' : 'a';
+    const forMs = rng.chance(0.3) ? rng.integer(3_000, 12_000) : rng.integer(200, 3_000);
+    switch (act) {
+      case 'crash-cell':
+        if (!cell.isUp) return;
+        tally.add('cell crash');
+        cell.kill();
+        return void time.after(rng.integer(100, 4_000), () => cell.start());
+      case 'crash-orchestrator':
+        if (!operators.kill()) return;
+        tally.add('orchestrator crash');
+        return void time.after(rng.integer(100, 3_000), () => void operators.start());
+      case 'cut-cells':
+        tally.add('cells cut one way');
+        return this.#cut(cell.id, other, forMs);
+      case 'cut-map': {
+        tally.add('map cut one way');
+        const [from, to] = rng.chance(0.5) ? [cell.id, MAP] : [MAP, cell.id];
+        return this.#cut(from, to, forMs);
+      }
+      case 'cut-orchestrator': {
+        const [one] = operators.running;
+        if (!one) return;
+        tally.add('orchestrator cut one way');
+        const far = rng.chance(0.5) ? cell.id : MAP;
+        return rng.chance(0.5) ? this.#cut(one.name, far, forMs) : this.#cut(far, one.name, forMs);
+      }
+      case 'slow-lane':
+        links.slow(cell.id, other, rng.integer(200, 3_000));
+        return void time.after(2 * forMs, () => links.slow(cell.id, other, 0));
+      case 'jump':
+        tally.add('clock jump');
+        return cell.jumpWallBy(rng.integer(-JUMP_MS, JUMP_MS));
+      default:
+        return this.#ask(act);
+    }
+  }
+
+  #ask(act: 'move' | 'abort' | 'failover'): void {
+    const { rng, operators, time } = this.#parts;
+    if (act !== 'move') void operators.ask(act);
+    else void operators.ask(rng.pick(['move', 'back', 'back', 'confirm', 'move']));
+    // Failover and failback within the lag.
+    if (act === 'failover' && rng.chance(0.5)) {
+      time.after(rng.integer(50, 3_000), () => void operators.ask('failover'));
+    }
+  }
+
+  #cut(from: string, to: string, forMs: number): void {
+    const { links, time } = this.#parts;
+    links.cut(from, to);
+    time.after(forMs, () => links.mend(from, to));
+  }
+
+  #heal(): void {
+    const { faults, links, cells, operators, trace } = this.#parts;
+    trace.note('everything is healed');
+    faults.active = false;
+    faults.sky = 'clear';
+    links.heal();
+    for (const cell of cells) cell.start();
+    void operators.start();
+  }
+}

@@ -1,0 +1,472 @@
+/**
+ * One seed: a fleet of two cells from its first process to the verdict of all checkers.
+ *
+ * Invariants
+ *  1. Everything is drawn from the seed; the same seed gives the same trace, to the byte.
+ *  2. Faults stop at a drawn time; from then on the fleet is healthy and must come to rest: every run ended, every move
+ *     over, both cells equal (P6, P7).
+ */
+import { shardConfig, type ShardConfig } from '../../../cell/shard/config.ts';
+import type { RunDigest } from '../../../cell/shard/replicas.ts';
+import { MemoryFleetMap } from '../../../fleet/memory/fleet-map.ts';
+import { EMPTY_FLEET_MAP, type FleetMap } from '../../../fleet/map.ts';
+import { runningMove, type Move } from '../../../fleet/move.ts';
+import { registerCell, registerNamespace, type Change } from '../../../fleet/table.ts';
+import { sleep } from '../../../kernel/clock.ts';
+import { invariant } from '../../../kernel/invariant.ts';
+import { SeededRng } from '../../../kernel/testing/seeded-rng.ts';
+import { replicationConfig, type ReplicationConfig } from '../../../replication/config.ts';
+import { fromWireEvent, type WireEvent } from '../../../wire/event-codec.ts';
+import { callUntilAnswered, type Callers } from '../callers.ts';
+import { checkAnswered } from '../checkers/answered.ts';
+import { checkDurability } from '../checkers/durability.ts';
+import { checkEnds } from '../checkers/ends.ts';
+import { checkOnce } from '../checkers/once.ts';
+import { checkReads } from '../checkers/reads.ts';
+import { checkViews } from '../checkers/views.ts';
+import { Client, type Order } from '../client.ts';
+import { readHistory, type ReadHistory } from '../evidence.ts';
+import { drawWeather, Faults } from '../faults.ts';
+import { NAMESPACE, NAMESPACE_ID } from '../host.ts';
+import { HostGate } from '../host-gate.ts';
+import { Journal } from '../journal.ts';
+import { Ledger } from '../ledger.ts';
+import { Network } from '../network.ts';
+import type { Fate } from '../order-process.ts';
+import { CHECKS, FAULTS, Tally, type Check, type Fault } from '../tally.ts';
+import { Trace } from '../trace.ts';
+import { Workers } from '../worker.ts';
+import { WorldTime } from '../world-time.ts';
+import { checkFleet, type FleetEvidence } from './checkers.ts';
+import { FleetChronicle } from './fleet-chronicle.ts';
+import { FleetDirector } from './fleet-director.ts';
+import { MAP } from './late-map.ts';
+import { drawFleetWeather, Links } from './links.ts';
+import { Operators } from './operators.ts';
+import { SimCell, type FleetParts } from './sim-cell.ts';
+import { SimRouter } from './sim-router.ts';
+import {
+  FLEET_ACTS,
+  FLEET_CHECKS,
+  FLEET_FAULTS,
+  type FleetAct,
+  type FleetCheck,
+  type FleetFault,
+} from './tally.ts';
+
+export type FleetResult = {
+  readonly seed: number;
+  readonly breaches: readonly string[];
+  readonly excerpt: readonly string[];
+  readonly traceHash: string;
+  readonly events: number;
+  readonly faults: Tally<Fault>;
+  readonly checks: Tally<Check>;
+  readonly fleetFaults: Tally<FleetFault>;
+  readonly acts: Tally<FleetAct>;
+  readonly fleetChecks: Tally<FleetCheck>;
+};
+
+const QUIET_MS = 600_000;
+const MAX_EVENTS = 1_500_000;
+const REST_TRIES = 60;
+const REST_MS = 3_000;
+const EXCERPT_LINES = 60;
+
+export class FleetWorld {
+  readonly #seed: number;
+  readonly #rng: SeededRng;
+  readonly #time = new WorldTime();
+  readonly #trace: Trace;
+  readonly #faults = new Tally(FAULTS);
+  readonly #checks = new Tally(CHECKS);
+  readonly #fleetFaults = new Tally(FLEET_FAULTS);
+  readonly #acts = new Tally(FLEET_ACTS);
+  readonly #fleetChecks = new Tally(FLEET_CHECKS);
+  readonly #journal = new Journal();
+  readonly #ledger = new Ledger();
+  readonly #parts: FleetParts;
+  readonly #cells: readonly SimCell[];
+  readonly #router: SimRouter;
+  readonly #operators: Operators;
+  readonly #callers: Callers;
+  readonly #workers: Workers;
+  readonly #director: FleetDirector;
+  readonly #orders: readonly Order[];
+  readonly #endMs: number;
+  readonly #activeIn = new Map<number, string>();
+  readonly #forced = new Set<number>();
+  readonly #ended = new Set<string>();
+
+  constructor(seed: number, tell?: (line: string) => void) {
+    this.#seed = seed;
+    this.#rng = new SeededRng(seed);
+    const rng = this.#rng;
+    const time = this.#time;
+    this.#trace = new Trace(time, tell);
+    const trace = this.#trace;
+    const weather = { ...drawWeather(rng.fork('weather')), pollersLate: 0 };
+    const faults = new Faults({ rng: rng.fork('faults'), weather, tally: this.#faults, trace });
+    const links = new Links({
+      time,
+      rng: rng.fork('links'),
+      weather: drawFleetWeather(rng.fork('fleet weather')),
+      tally: this.#fleetFaults,
+      trace,
+    });
+    const shards = { a: rng.integer(1, 3), b: rng.integer(1, 4) };
+    const first = firstMap(shards);
+    const store = new MemoryFleetMap(first);
+    this.#see(first);
+    store.watch((newer) => this.#see(newer));
+    const map = { name: MAP, gate: new HostGate(time, 0), store };
+    const cell = (id: string) => this.#cells.find((one) => one.id === id)?.current;
+    this.#parts = { time, trace, faults, map, ways: { links, cell } };
+    this.#endMs = rng.integer(15_000, 45_000);
+    const skewMs = rng.chance(0.5) ? 300 : 0;
+    if (skewMs > 0) this.#fleetFaults.add('clock skewed');
+    const replication = drawReplication(rng.fork('replication'));
+    this.#cells = (['a', 'b'] as const).map((id) => {
+      const config = drawConfig(rng.fork(`config ${id}`));
+      const plan = { id, config, replication, map: first, skewMs, shardCount: shards[id] };
+      return new SimCell(this.#parts, { ...plan, rng: rng.fork(`cell ${id}`) });
+    });
+    this.#router = new SimRouter({
+      time,
+      rng: rng.fork('router'),
+      links,
+      map,
+      cell,
+      tally: this.#acts,
+      first,
+    });
+    this.#operators = new Operators(this.#parts, rng.fork('operators'));
+    this.#orders = drawOrders(rng.fork('orders'), this.#endMs);
+    this.#callers = {
+      time,
+      rng: rng.fork('callers'),
+      network: new Network(time, faults),
+      cluster: { route: () => this.#router },
+      shardCount: 1,
+      faults,
+      journal: this.#journal,
+      trace,
+    };
+    const fates = new Map(this.#orders.map((order) => [order.workflowId, order.fate]));
+    this.#workers = new Workers({
+      callers: this.#callers,
+      rng: rng.fork('workers'),
+      ledger: this.#ledger,
+      sticky: rng.chance(0.6),
+      fateOf: (workflowId) => fates.get(workflowId) ?? 'ships',
+    });
+    this.#director = new FleetDirector({
+      ...this.#parts,
+      cells: this.#cells,
+      operators: this.#operators,
+      links,
+      rng: rng.fork('director'),
+      tally: this.#fleetFaults,
+      endMs: this.#endMs,
+      forces: rng.chance(0.5),
+    });
+  }
+
+  /** Runs the fleet to its end and judges it. A rejection that nobody handled would end a real process: it counts. */
+  async run(): Promise<FleetResult> {
+    const blame = (error: unknown) => {
+      const why = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      this.#journal.breaches.push(`a rejection was not handled: ${why}`);
+    };
+    process.on('unhandledRejection', blame);
+    try {
+      return await this.#run();
+    } finally {
+      process.off('unhandledRejection', blame);
+    }
+  }
+
+  async #run(): Promise<FleetResult> {
+    for (const cell of this.#cells) cell.start();
+    void this.#operators.start();
+    void this.#operators.start();
+    void this.#director.run();
+    void this.#workers.serve(this.#router);
+    let clients = this.#orders.length;
+    for (const order of this.#orders) {
+      const client = new Client(this.#callers, this.#rng.fork(order.workflowId), order);
+      void client.run().then(() => (clients -= 1));
+    }
+    const bounds = { untilMs: this.#endMs + QUIET_MS, maxEvents: MAX_EVENTS };
+    const isHealed = () => !this.#parts.faults.active;
+    const rested = await this.#time.run(() => clients === 0 && isHealed(), bounds);
+    if (!rested) this.#journal.breaches.push(`P7: ${clients} clients wait, and nothing comes`);
+    await this.#rest();
+    const breaches = await this.#judge();
+    return {
+      seed: this.#seed,
+      breaches,
+      excerpt: this.#excerpt(breaches[0]),
+      traceHash: this.#trace.digest(),
+      events: this.#time.events,
+      faults: this.#faults,
+      checks: this.#checks,
+      fleetFaults: this.#fleetFaults,
+      acts: this.#acts,
+      fleetChecks: this.#fleetChecks,
+    };
+  }
+
+  /** Until moves are over, lanes are empty and every run has ended: what was lost may have opened runs again. */
+  async #rest(): Promise<void> {
+    let why = '';
+    for (let tried = 0; tried < REST_TRIES; tried += 1) {
+      await this.#wait(sleep(this.#time, REST_MS));
+      const before = why;
+      why = this.#restless();
+      if (why === '' && before === '' && tried > 0) return;
+    }
+    if (why !== '') this.#journal.breaches.push(`P7: the fleet does not come to rest: ${why}`);
+  }
+
+  #restless(): string {
+    const move = this.#move();
+    if (move) return `move ${move.id} is in ${move.phase} (${move.note ?? ''})`;
+    for (const { id, current } of this.#cells) {
+      if (!current) return `cell ${id} is down`;
+      const target = id === 'a' ? 'b' : 'a';
+      const { kind, pending, parked } = current.sender.status({
+        namespaceId: NAMESPACE_ID,
+        target,
+      });
+      if (kind !== 'tail' || pending > 0 || parked > 0) {
+        return `the lane from ${id} is in ${kind} with ${pending} pending and ${parked} parked`;
+      }
+    }
+    const open = [...this.#chronicle().runs.values()].find(
+      ({ closedMs }) => closedMs === undefined,
+    );
+    return open ? `run ${open.runId} of ${open.workflowId} is open` : '';
+  }
+
+  #move(): Move | undefined {
+    const namespace = this.#latest.namespaces[NAMESPACE_ID];
+    return namespace && runningMove(namespace);
+  }
+
+  #latest: FleetMap = EMPTY_FLEET_MAP;
+
+  #see(map: FleetMap): void {
+    this.#latest = map;
+    const { placement, moves = [] } = map.namespaces[NAMESPACE_ID] ?? {};
+    if (!placement) return;
+    if (!this.#activeIn.has(placement.epoch)) {
+      this.#activeIn.set(placement.epoch, placement.active);
+      const newest = moves.at(-1);
+      if (newest?.kind === 'failover') this.#forced.add(placement.epoch);
+      this.#trace?.note(`epoch ${placement.epoch} begins in ${placement.active}`);
+    }
+    for (const { id, outcome } of moves) {
+      if (outcome === undefined || this.#ended.has(id)) continue;
+      this.#ended.add(id);
+      this.#acts.add(outcome);
+      this.#trace?.note(`${id} ended: ${outcome}`);
+    }
+  }
+
+  #chronicle(): FleetChronicle {
+    const logs = this.#cells.map(({ id, database }) => ({ id, shards: database.effective }));
+    return new FleetChronicle(logs, this.#active);
+  }
+
+  get #active(): string {
+    return this.#latest.namespaces[NAMESPACE_ID]?.placement.active ?? '';
+  }
+
+  async #judge(): Promise<readonly string[]> {
+    const chronicle = this.#chronicle();
+    const histories = new Map<string, ReadHistory>();
+    await this.#wait(
+      Promise.all([...chronicle.runs.values()].map((run) => this.#read(run, histories))),
+    );
+    const digests = await this.#digests(chronicle);
+    const { journal, fleetChecks } = this;
+    const losses = this.#cells.flatMap(({ told }) => told);
+    const common = { journal, orders: this.#orders, ledger: this.#ledger.calls, losses, digests };
+    const marks = { activeIn: this.#activeIn, forced: this.#forced };
+    const evidence: FleetEvidence = { ...common, ...marks, chronicle, histories };
+    const [a, b] = this.#cells;
+    const rows = [a, b].map((cell) => cell?.database.dump().runs ?? []);
+    return [
+      ...this.#cells.flatMap(({ breaches, database }) => [...breaches, ...database.breaches]),
+      ...checkFleet(evidence, fleetChecks),
+      ...this.#judgeAsOneCell(evidence),
+      ...rows.flatMap((own) => checkViews(evidence, own, this.#checks)),
+      ...journal.breaches,
+    ];
+  }
+
+  /** As in one cell, by the branch that lasted; runs that were closed as superseded ended for no reason of their own. */
+  #judgeAsOneCell(evidence: FleetEvidence): readonly string[] {
+    const tally = this.#checks;
+    const superseded = new Set(
+      evidence.losses
+        .filter(({ execution }) => execution.outcome === 'superseded')
+        .map(({ execution }) => execution.runId),
+    );
+    const histories = new Map([...evidence.histories].filter(([runId]) => !superseded.has(runId)));
+    return [
+      ...checkOnce(evidence, tally),
+      ...checkAnswered(evidence, tally),
+      ...checkDurability(evidence, tally),
+      // A failover that is forced takes acknowledged writes away, for a while at least.
+      ...(this.#forced.size === 0 ? checkReads(evidence, tally) : []),
+      ...checkEnds({ ...evidence, histories }, tally),
+    ];
+  }
+
+  get journal(): Journal {
+    return this.#journal;
+  }
+
+  get fleetChecks(): Tally<FleetCheck> {
+    return this.#fleetChecks;
+  }
+
+  async #read(
+    run: { readonly workflowId: string; readonly runId: string },
+    histories: Map<string, ReadHistory>,
+  ): Promise<void> {
+    const { workflowId, runId } = run;
+    const request = { namespace: NAMESPACE, execution: { workflowId, runId } };
+    const rpc = { name: 'GetWorkflowExecutionHistory', request } as const;
+    const outcome = await callUntilAnswered(this.#callers, workflowId, rpc, { tries: 100 });
+    if (outcome.kind !== 'answered') return;
+    const events = (outcome.response.history?.events ?? []).flatMap((event) => {
+      const known = fromWireEvent(event as WireEvent);
+      return known ? [known] : [];
+    });
+    histories.set(runId, readHistory(run, events));
+  }
+
+  /** Both cells are started anew, so that what is compared comes out of their stores. */
+  async #digests(chronicle: FleetChronicle): Promise<FleetEvidence['digests']> {
+    for (const cell of this.#cells) {
+      await this.#wait(cell.current?.shardHost.close() ?? Promise.resolve());
+      cell.kill();
+      cell.start();
+    }
+    await this.#wait(sleep(this.#time, 3_000));
+    const known = [...chronicle.decided.values()].map(({ transition }) => transition);
+    const refs = [...new Map(known.map((one) => [one.runId, one])).values()].map(
+      ({ namespaceId, workflowId, runId }) => ({ namespaceId, workflowId, runId }),
+    );
+    const found = new Map<string, readonly (RunDigest | undefined)[]>();
+    const asks = this.#cells.map(async ({ id, current }) => {
+      invariant(current !== undefined, `cell ${id} is up in a healed fleet`);
+      const { signal } = new AbortController();
+      found.set(id, await current.replicas.digests(refs, { recompute: true }, signal));
+    });
+    await this.#wait(Promise.all(asks));
+    return refs.map(({ workflowId, runId }, index) => ({
+      workflowId,
+      runId,
+      a: found.get('a')?.[index],
+      b: found.get('b')?.[index],
+    }));
+  }
+
+  async #wait(what: Promise<unknown>): Promise<void> {
+    let over = false;
+    void what.then(
+      () => (over = true),
+      (error: unknown) => {
+        over = true;
+        this.#journal.breaches.push(`at the end: ${String(error)}`);
+      },
+    );
+    const untilMs = this.#time.monotonicMs() + QUIET_MS;
+    await this.#time.run(() => over, { untilMs, maxEvents: 2 * MAX_EVENTS });
+  }
+
+  #excerpt(breach: string | undefined): readonly string[] {
+    if (breach === undefined) return [];
+    const words = breach.match(/order-\d+|shard \d+/g) ?? [];
+    const everywhere = [
+      'is killed',
+      ' starts',
+      'stops shard',
+      'epoch',
+      'asks for',
+      'ended:',
+      'cut',
+    ];
+    return this.#trace.about([...words, ...everywhere], EXCERPT_LINES);
+  }
+}
+
+function firstMap(shards: { readonly a: number; readonly b: number }): FleetMap {
+  const cell = (address: string, count: number) => ({ region: 'r', address, shards: count });
+  const a = changed(registerCell(EMPTY_FLEET_MAP, 'a', cell('127.0.0.1:1', shards.a)));
+  const b = changed(registerCell(a, 'b', cell('127.0.0.1:2', shards.b)));
+  return changed(
+    registerNamespace(b, {
+      id: NAMESPACE_ID,
+      name: NAMESPACE,
+      description: '',
+      ownerEmail: '',
+      data: {},
+      retentionMs: 3 * 86_400_000,
+      registeredAt: 0,
+      cell: 'a',
+      replicas: ['b'],
+    }),
+  );
+}
+
+function changed(change: Change): FleetMap {
+  invariant(change.kind === 'changed', `the first map is refused: ${JSON.stringify(change)}`);
+  return change.map;
+}
+
+function drawReplication(rng: SeededRng): ReplicationConfig {
+  const small = rng.chance(0.3);
+  return replicationConfig({
+    callMs: rng.pick([1_500, 4_000]),
+    probeEveryMs: 500,
+    repairAfterMs: 1_000,
+    repairMaxMs: 4_000,
+    laneBudgetMs: rng.chance(0.4) ? rng.integer(1_000, 6_000) : 600_000,
+    ...(small ? { laneQueueBytes: 8_000, pushBytes: 3_000, pushItems: 5 } : {}),
+  });
+}
+
+function drawConfig(rng: SeededRng): ShardConfig {
+  return shardConfig({
+    checkpointIntervalMs: rng.integer(100, 3_000),
+    cachedRunLimit: rng.chance(0.4) ? rng.integer(1, 4) : 1_000,
+    recentHistoryBytes: rng.chance(0.5) ? 1 : 64 * 1024,
+    scanAgainMs: rng.chance(0.3) ? 5_000 : 600_000,
+    timerWindow: rng.chance(0.3) ? rng.integer(2, 10) : 20_000,
+    appendDeadlineMs: 1_000,
+    appendGiveUpMs: 3_000,
+    statementDeadlineMs: 1_500,
+  });
+}
+
+function drawOrders(rng: SeededRng, endMs: number): readonly Order[] {
+  const fates: readonly Fate[] = ['ships', 'ships', 'never-ships', 'declined', 'no-stock'];
+  return Array.from({ length: rng.integer(3, 6) }, (_, index): Order => {
+    const fate = rng.pick(fates);
+    return {
+      workflowId: `order-${index + 1}`,
+      fate,
+      beginsMs: rng.fraction() * endMs * 0.7,
+      shipWithinMs: rng.integer(3_000, 15_000),
+      ships: fate === 'ships',
+      notes: rng.integer(0, 4),
+      ending: rng.chance(0.75) ? 'none' : rng.pick(['cancel', 'terminate']),
+      startsAgain: rng.chance(0.25),
+    };
+  });
+}
