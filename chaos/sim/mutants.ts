@@ -24,7 +24,17 @@ const HERE = dirname(fileURLToPath(import.meta.url));
 const ROOT = join(HERE, '..', '..');
 const PATCHES = join(HERE, 'mutants');
 const RECORDED = join(PATCHES, 'seeds.json');
-const COPIED = ['kernel', 'wire', 'fleet', 'cell', 'chaos/sim', 'tsconfig.json', 'package.json'];
+const COPIED = [
+  'kernel',
+  'wire',
+  'fleet',
+  'cell',
+  'replication',
+  'admin',
+  'chaos/sim',
+  'tsconfig.json',
+  'package.json',
+];
 const ALL_SEEDS = 2_000;
 /** Where fresh seeds begin: far from those that anybody recorded. */
 const FRESH_FROM = 500_001;
