@@ -23,7 +23,6 @@ import { checkDurability } from '../checkers/durability.ts';
 import { checkEnds } from '../checkers/ends.ts';
 import { checkOnce } from '../checkers/once.ts';
 import { checkReads } from '../checkers/reads.ts';
-import { checkViews } from '../checkers/views.ts';
 import { Client, type Order } from '../client.ts';
 import { readHistory, type ReadHistory } from '../evidence.ts';
 import { drawWeather, Faults } from '../faults.ts';
@@ -38,6 +37,7 @@ import { Trace } from '../trace.ts';
 import { Workers } from '../worker.ts';
 import { WorldTime } from '../world-time.ts';
 import { checkFleet, type FleetEvidence } from './checkers.ts';
+import { checkRows } from './check-rows.ts';
 import { FleetChronicle } from './fleet-chronicle.ts';
 import { FleetDirector } from './fleet-director.ts';
 import { MAP } from './late-map.ts';
@@ -291,7 +291,7 @@ export class FleetWorld {
     );
     const digests = await this.#digests(chronicle);
     const { journal, fleetChecks } = this;
-    const losses = this.#cells.flatMap(({ told }) => told);
+    const losses = this.#cells.flatMap((cell) => cell.losses.all());
     const common = { journal, orders: this.#orders, ledger: this.#ledger.calls, losses, digests };
     const marks = { activeIn: this.#activeIn, forced: this.#forced };
     const evidence: FleetEvidence = { ...common, ...marks, chronicle, histories };
@@ -301,7 +301,7 @@ export class FleetWorld {
       ...this.#cells.flatMap(({ breaches, database }) => [...breaches, ...database.breaches]),
       ...checkFleet(evidence, fleetChecks),
       ...this.#judgeAsOneCell(evidence),
-      ...rows.flatMap((own) => checkViews(evidence, own, this.#checks)),
+      ...rows.flatMap((own) => checkRows(evidence, own, this.#checks)),
       ...journal.breaches,
     ];
   }
@@ -323,6 +323,10 @@ export class FleetWorld {
       ...(this.#forced.size === 0 ? checkReads(evidence, tally) : []),
       ...checkEnds({ ...evidence, histories }, tally),
     ];
+  }
+
+  debug() {
+    return { chronicle: this.#chronicle(), cells: this.#cells };
   }
 
   get journal(): Journal {

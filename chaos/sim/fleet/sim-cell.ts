@@ -13,7 +13,7 @@ import { Frontend } from '../../../cell/frontend/frontend.ts';
 import { InMemoryMatching } from '../../../cell/matching/in-memory-matching.ts';
 import type { ShardConfig } from '../../../cell/shard/config.ts';
 import { PlacementViews } from '../../../cell/shard/placement-views.ts';
-import type { Loss, Replicas } from '../../../cell/shard/replicas.ts';
+import type { Replicas } from '../../../cell/shard/replicas.ts';
 import { ShardHost } from '../../../cell/shard/shard-host.ts';
 import type { Stop } from '../../../cell/shard/shard-owner.ts';
 import { MemoryStore } from '../../../cell/storage/memory/memory-store.ts';
@@ -29,7 +29,6 @@ import type { ReplicationConfig } from '../../../replication/config.ts';
 import { LaneSender } from '../../../replication/lane-sender.ts';
 import { LossRecorder } from '../../../replication/loss-recorder.ts';
 import { MemoryDeadLetters } from '../../../replication/memory/dead-letters.ts';
-import { MemoryLosses } from '../../../replication/memory/losses.ts';
 import { PlacementFollower } from '../../../replication/placement-follower.ts';
 import { Receiver } from '../../../replication/receiver.ts';
 import { SourceReports } from '../../../replication/source-reports.ts';
@@ -40,6 +39,7 @@ import type { Trace } from '../trace.ts';
 import { WatchedDatabase } from '../watched-database.ts';
 import type { WorldTime } from '../world-time.ts';
 import { LinkedPeer, type Reached, type Ways } from './cell-ways.ts';
+import { KeptLosses } from './kept-losses.ts';
 import { LateMap, type MapPlace } from './late-map.ts';
 
 /** What all parts of a fleet share. */
@@ -80,8 +80,7 @@ export class SimCell {
   readonly id: string;
   readonly database: WatchedDatabase;
   readonly letters = new MemoryDeadLetters();
-  readonly losses = new MemoryLosses();
-  readonly told: Loss[] = [];
+  readonly losses = new KeptLosses();
   readonly breaches: string[] = [];
   readonly #parts: FleetParts;
   readonly #plan: CellPlan;
@@ -157,10 +156,7 @@ export class SimCell {
     const sender = new LaneSender(shared);
     const losses = new LossRecorder({ ...shared, losses: throughGate(gate, this.losses) });
     const serving = this.#shards({ gate, rng, store, map, sender });
-    const replicas = serving.shardHost.replicas((loss) => {
-      this.told.push(loss);
-      losses.record(loss);
-    });
+    const replicas = serving.shardHost.replicas((loss) => losses.record(loss));
     const reports = new SourceReports(gate);
     const receiver = new Receiver({ cellId, map, replicas, reports });
     const control = new ServedCellControl({ ...shared, replicas, sender, reports, losses });

@@ -1,0 +1,46 @@
+/**
+ * What both cells have in their stores at the end: of every run the state that the branch which lasted folds to (D4), and the
+ * history that the fleet serves is the one of its transitions, byte for byte. What a row says of branches that lost is each
+ * cell's own.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { encodeState } from '../../../cell/history/state-codec.ts';
+import { decodeBlob, encodeBlob } from '../../../cell/shard/blob.ts';
+import type { RunRow } from '../../../cell/storage/views.ts';
+import { encodeEvents } from '../../../wire/event-codec.ts';
+import type { Evidence } from '../evidence.ts';
+import type { Check, Tally } from '../tally.ts';
+
+export function checkRows(
+  evidence: Evidence,
+  rows: readonly RunRow[],
+  tally: Tally<Check>,
+): string[] {
+  const byRun = new Map(rows.map((row) => [row.runId, row]));
+  return [...evidence.chronicle.runs.values()].flatMap((run) => {
+    const { workflowId, runId } = run;
+    tally.add('fold equals state');
+    tally.add('history equals log');
+    const breaches: string[] = [];
+    const row = byRun.get(runId);
+    const folded = stateOf(encodeBlob(encodeState(run.state)));
+    if (!row || !isDeepStrictEqual(stateOf(row.state), folded)) {
+      breaches.push(`D4: the row of ${workflowId} ${runId} is not the fold of its branch`);
+    }
+    const read = evidence.histories.get(runId);
+    if (!read || Buffer.compare(encodeEvents(read.events), Buffer.concat(run.events)) !== 0) {
+      breaches.push(`D4: the history of ${workflowId} ${runId} is not that of its branch`);
+    }
+    return breaches;
+  });
+}
+
+/** Without what follows the state. */
+function stateOf(blob: Uint8Array): unknown {
+  const decoded = decodeBlob(blob, 'run') as readonly unknown[];
+  return decoded.filter((part) => !isBranch(part));
+}
+
+function isBranch(part: unknown): boolean {
+  return typeof part === 'object' && part !== null && 'historyId' in part;
+}
