@@ -16,15 +16,20 @@ const LONG_POLL_DEADLINE_MS = 70_000;
 const MOST_ATTEMPTS = 1_800;
 const LONGEST_PAUSE_MS = 1_000;
 const A_MOMENT_MS = 100;
+const OK = 0;
 const DEADLINE_EXCEEDED = 4;
 const CANCELLED = 1;
 const LONG_POLL = /\/GetWorkflowExecutionHistory$/;
 
 type Interceptor = ReturnType<typeof makeGrpcRetryInterceptor>;
 
+export type Calls = { readonly made: number; readonly failed: number };
+
 /** A connection, and how it is closed while calls may still be waiting to be repeated. */
 export type PatientConnection = {
   readonly connection: Connection;
+  /** Attempts so far, and those among them that failed, whether repeated or not. */
+  readonly calls: Calls;
   /** Repeats nothing any more, and closes once no repetition waits. */
   close(): Promise<void>;
 };
@@ -44,6 +49,7 @@ export async function connectPatiently(address: string): Promise<PatientConnecti
   });
   return {
     connection,
+    calls: patience.calls,
     async close() {
       await patience.end();
       await connection.close();
@@ -54,6 +60,7 @@ export async function connectPatiently(address: string): Promise<PatientConnecti
 /** The interceptors of one connection. A call that is repeated on a closed one would end the process. */
 class Patience {
   readonly retry: Interceptor;
+  readonly calls = { made: 0, failed: 0 };
   #ended = false;
   #lastPauseEndsAt = 0;
 
@@ -66,14 +73,18 @@ class Patience {
         return Math.min(LONGEST_PAUSE_MS, pause);
       },
       // The SDK does not repeat a call whose deadline passed, since it may have been carried out. Ours are safe to repeat.
-      retryableDecider: (attempt, status) =>
-        !this.#ended &&
-        (usual.retryableDecider(attempt, status) ||
-          (attempt < MOST_ATTEMPTS && (status.code === DEADLINE_EXCEEDED || cutOff(status)))),
+      retryableDecider: (attempt, status) => {
+        if (this.#ended || status.code === OK) return false;
+        this.calls.failed += 1;
+        if (usual.retryableDecider(attempt, status)) return true;
+        const isOurs = status.code === DEADLINE_EXCEEDED || cutOff(status);
+        return attempt < MOST_ATTEMPTS && isOurs;
+      },
     });
   }
 
   readonly deadlinePerAttempt: Interceptor = (options, nextCall) => {
+    this.calls.made += 1;
     const longPoll = LONG_POLL.test(options.method_definition.path);
     const within = this.#ended ? 0 : longPoll ? LONG_POLL_DEADLINE_MS : CALL_DEADLINE_MS;
     const deadline = new Date(Date.now() + within);

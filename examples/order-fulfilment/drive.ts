@@ -39,6 +39,8 @@ export type DriveOptions = {
   readonly pace?: Pace;
   /** Where acknowledgements are kept; none if absent. */
   readonly journal?: Journal;
+  /** Called once when half of the orders are started. */
+  readonly onHalfway?: () => void;
   readonly signal: AbortSignal;
 };
 
@@ -102,6 +104,8 @@ export class Drive {
     });
     await this.#note({ what: 'start', order: order.id, run: handle.firstExecutionRunId });
     this.progress.started += 1;
+    const { started, total } = this.progress;
+    if (started === Math.ceil(total / 2)) this.#options.onHalfway?.();
     return { order, handle };
   }
 

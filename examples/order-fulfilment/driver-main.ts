@@ -25,7 +25,7 @@ const { values } = parseArgs({
 const stop = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort());
 
-const reconciled = await runDriver({
+const { reconciled } = await runDriver({
   address: values.address,
   namespace: values.namespace,
   ledgerUrl: values.ledger,

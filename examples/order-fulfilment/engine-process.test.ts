@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { addressIn } from './engine-process.ts';
+import { addressesIn } from './engine-process.ts';
 
-// line of output | the address in it
+// line of output | the addresses in it: router, admin
 const table = `
  {"level":30,"msg":"ready","address":"127.0.0.1:7233"} | 127.0.0.1:7233
+ {"msg":"ready","address":"127.0.0.1:7233","admin":"http://127.0.0.1:7234"} | 127.0.0.1:7233, 127.0.0.1:7234
  {"level":30,"msg":"listening","address":"127.0.0.1:1"} | -
  {"level":30,"msg":"ready"} | -
  atoll dev is ready: router 127.0.0.1:40123, data .atoll/ | 127.0.0.1:40123
@@ -15,7 +16,8 @@ describe('the ready line of an engine', () => {
   for (const line of table.trim().split('\n')) {
     const [output = '', address = ''] = line.split(' | ').map((cell) => cell.trim());
     test(`${output} names ${address}`, () => {
-      expect(addressIn(output) ?? '-').toBe(address);
+      const { address: router, admin } = addressesIn(output) ?? {};
+      expect([router ?? '-', ...(admin ? [admin] : [])].join(', ')).toBe(address);
     });
   }
 });

@@ -2,7 +2,8 @@
  * An engine as a child process: started by a command, found by its ready line, stopped by its pid.
  *
  * Place: under the demo. The command may be any that prints a ready line with the router's address, as JSON
- * (`{"msg":"ready","address":"127.0.0.1:7233"}`) or as text (`ready … router 127.0.0.1:7233`).
+ * (`{"msg":"ready","address":"127.0.0.1:7233"}`) or as text (`ready … router 127.0.0.1:7233`). A line of JSON may name
+ * the admin port, too (`"admin":"http://127.0.0.1:7234"`).
  *
  * Invariants
  *  1. `stop` asks first (SIGTERM) and kills after STOP_MS; it resolves once the process is gone.
@@ -15,8 +16,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const READY_MS = 60_000;
 const STOP_MS = 10_000;
 
-export type Engine = {
+export type Addresses = {
   readonly address: string;
+  /** Of its admin port; undefined where the ready line names none. */
+  readonly admin?: string | undefined;
+};
+
+export type Engine = Addresses & {
   /** Stops it; resolves with its exit code, or -1 if it had to be killed. Harmless when called again. */
   stop(): Promise<number>;
 };
@@ -27,42 +33,46 @@ export async function startEngine(command: string, signal: AbortSignal): Promise
   // A group of its own: Ctrl-C on the terminal reaches the demo alone, which then stops its engine in order.
   const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'inherit'], detached: true });
   try {
-    const address = await readyAddress(
+    const addresses = await readyAddresses(
       child,
       AbortSignal.any([signal, AbortSignal.timeout(READY_MS)]),
     );
-    return { address, stop: () => stop(child) };
+    return { ...addresses, stop: () => stop(child) };
   } catch (error) {
     await stop(child);
     throw error;
   }
 }
 
-/** The router's address in a ready line, if it is one. */
-export function addressIn(line: string): string | undefined {
+/** The addresses in a ready line, if it is one. */
+export function addressesIn(line: string): Addresses | undefined {
   if (line.startsWith('{')) {
-    const { msg, address } = parseFields(line);
-    return msg === 'ready' && typeof address === 'string' ? address : undefined;
+    const { msg, address, admin } = parseFields(line);
+    if (msg !== 'ready' || typeof address !== 'string') return undefined;
+    return typeof admin === 'string'
+      ? { address, admin: admin.replace(/^http:\/\//, '') }
+      : { address };
   }
-  return /\bready\b/.test(line) ? /router (\S+:\d+)/.exec(line)?.[1] : undefined;
+  const address = /\bready\b/.test(line) ? /router (\S+:\d+)/.exec(line)?.[1] : undefined;
+  return address === undefined ? undefined : { address };
 }
 
-function parseFields(line: string): { msg?: unknown; address?: unknown } {
+function parseFields(line: string): { msg?: unknown; address?: unknown; admin?: unknown } {
   try {
-    return JSON.parse(line) as { msg?: unknown; address?: unknown };
+    return JSON.parse(line) as { msg?: unknown };
   } catch {
     return {};
   }
 }
 
-async function readyAddress(child: ChildProcess, signal: AbortSignal): Promise<string> {
+async function readyAddresses(child: ChildProcess, signal: AbortSignal): Promise<Addresses> {
   if (!child.stdout) throw new Error('the engine has no output to read');
   const seen: string[] = [];
   const lines = createInterface({ input: child.stdout, signal });
-  const found = new Promise<string>((resolve, reject) => {
+  const found = new Promise<Addresses>((resolve, reject) => {
     lines.on('line', (line) => {
-      const address = addressIn(line);
-      if (address) resolve(address);
+      const addresses = addressesIn(line);
+      if (addresses) resolve(addresses);
       else if (seen.length < 20) seen.push(line);
     });
     child.once('error', reject);

@@ -2,7 +2,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from '@temporalio/client';
-import { connectPatiently } from './connect.ts';
+import { connectPatiently, type Calls } from './connect.ts';
 import { Drive } from './drive.ts';
 import { Journal } from './journal.ts';
 import { LedgerClient } from './ledger/ask-ledger.ts';
@@ -23,11 +23,19 @@ export type DriverOptions = {
   readonly pace?: Pace;
   /** Folder for `client.jsonl`, the journal of what the engine acknowledged. */
   readonly logDir?: string;
+  /** Called once when half of the orders are started. */
+  readonly onHalfway?: () => void;
   readonly signal: AbortSignal;
 };
 
-/** Runs the driver. True if the books reconcile; the report goes to stdout either way. */
-export async function runDriver(options: DriverOptions): Promise<boolean> {
+export type Driven = {
+  /** The books reconcile. */
+  readonly reconciled: boolean;
+  readonly calls: Calls;
+};
+
+/** Runs the driver; the report goes to stdout, whether the books reconcile or not. */
+export async function runDriver(options: DriverOptions): Promise<Driven> {
   const orders = await readOrders(undefined, options.orders);
   const journal = await openJournal(options.logDir);
   const patient = await connectPatiently(options.address);
@@ -38,12 +46,13 @@ export async function runDriver(options: DriverOptions): Promise<boolean> {
       signal: options.signal,
       ...(options.pace ? { pace: options.pace } : {}),
       ...(journal ? { journal } : {}),
+      ...(options.onHalfway ? { onHalfway: options.onHalfway } : {}),
     });
     const results = await shown(drive, options.signal, () => drive.run(orders));
     const totals = await new LedgerClient(options.ledgerUrl).totals();
     const report = reconcile(orders, { results, totals });
     process.stdout.write(`${describeReport(report)}\n`);
-    return report.wrong.length === 0;
+    return { reconciled: report.wrong.length === 0, calls: patient.calls };
   } finally {
     await patient.close();
     await journal?.close();
