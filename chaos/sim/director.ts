@@ -11,6 +11,13 @@ import { MOST_HOSTS, type Cluster } from './cluster.ts';
 import type { CellWorld, Host } from './host.ts';
 
 const JUMP_MS = 60_000;
+/** What a takeover without faults takes, roughly. */
+const LEAST_TAKEOVER_MS = 5;
+const TAKEOVER_MS = 40;
+/** Statements that a standby lacks: any, or so few that it has the claims of a takeover all the same. */
+const MOST_LOST = 8;
+const MOST_TAKEOVER_ROWS = 2;
+const MOST_OVERSLEPT_MS = 200;
 
 /** An owner whose last acknowledged row is not in the store any more. */
 export type Bereft = {
@@ -80,9 +87,11 @@ export class Director {
         this.#world.faults.count('owner crash');
         return this.#cluster.kill(host);
       case 'takeover':
-        return this.#takeOver();
+        return void this.#takeOver();
       case 'sleep':
-        if (host?.gate.state === 'awake') void this.#sleepThrough(host);
+        if (host?.gate.state === 'awake') {
+          void this.#sleepThrough(host, 500 + this.#rng.fraction() * 12_000);
+        }
         return;
       case 'slow':
       case 'failing':
@@ -90,30 +99,31 @@ export class Director {
       case 'jump':
         return host ? this.#jump(host) : undefined;
       case 'promote':
-        return this.#promote();
+        return this.#rng.chance(0.5) ? this.#promote(MOST_LOST) : this.#promoteWithoutTakeover();
       case 'disconnect':
         return host?.store.breakConnection();
     }
   }
 
   /** Another host is told to own shards whose owner is alive. */
-  #takeOver(): void {
-    if (this.#cluster.hosts.length >= MOST_HOSTS) return;
+  #takeOver(): Host | undefined {
+    if (this.#cluster.hosts.length >= MOST_HOSTS) return undefined;
     this.#world.faults.count('takeover');
     const some = this.#cluster.allShards.filter(() => this.#rng.chance(0.6));
     const shards = some.length > 0 ? some : this.#cluster.allShards;
-    this.#cluster.start(shards);
-    if (!this.#rng.chance(0.5)) return;
+    const host = this.#cluster.start(shards);
+    if (!this.#rng.chance(0.5)) return host;
     // A second one is told the same a moment later: two takeovers in step.
     this.#world.time.after(this.#rng.fraction() * 12, () => void this.#cluster.start(shards));
+    return host;
   }
 
   /** A host sleeps while others take over, write checkpoints and truncate; then it goes on as if nothing were. */
-  async #sleepThrough(host: Host): Promise<void> {
+  async #sleepThrough(host: Host, forMs: number): Promise<void> {
     const { time, trace, faults } = this.#world;
     trace.note(`${host.name} falls asleep`);
     host.gate.sleep();
-    await sleep(time, 500 + this.#rng.fraction() * 12_000);
+    await sleep(time, forMs);
     if (host.gate.state !== 'asleep') return;
     if (this.#isOvertaken(host)) faults.count('zombie past checkpoint and truncation');
     trace.note(`${host.name} wakes`);
@@ -148,9 +158,25 @@ export class Director {
     host.gate.jumpWallBy(deltaMs);
   }
 
-  #promote(): void {
+  /**
+   * Soon after a takeover, whose row the standby lacks: the fence is gone, and the old owner writes on. The new one
+   * sleeps until its checkpoint is due: before that of the old one, who would learn there that it was overtaken.
+   */
+  #promoteWithoutTakeover(): void {
+    const { time, config } = this.#world;
+    const host = this.#takeOver();
+    time.after(LEAST_TAKEOVER_MS + this.#rng.fraction() * TAKEOVER_MS, () => {
+      this.#promote(MOST_TAKEOVER_ROWS);
+      if (host?.gate.state !== 'awake') return;
+      const oversleptMs = this.#rng.fraction() * MOST_OVERSLEPT_MS;
+      void this.#sleepThrough(host, config.checkpointIntervalMs + oversleptMs);
+    });
+  }
+
+  #promote(most: number): void {
     const { faults, database, trace } = this.#world;
-    const statements = Math.min(this.#rng.integer(1, 8), database.losable);
+    if (!faults.active || !this.#promotes) return;
+    const statements = Math.min(this.#rng.integer(1, most), database.losable);
     if (statements === 0) return;
     this.#promotes = false;
     faults.count('standby promoted without its tail');

@@ -33,6 +33,8 @@ export type Way = {
 const MOST_LATE_MS = 2_500;
 const MOST_MAP_LATE_MS = 7_000;
 const SAYS_SO = 0.6;
+/** A connection that says nothing is given up by its pings. */
+const PING_MS = 15_000;
 
 export function drawFleetWeather(rng: SeededRng): FleetWeather {
   const chance = (most: number) => (rng.chance(0.3) ? 0 : rng.fraction() * most);
@@ -112,7 +114,7 @@ export class Links {
         void time.after(afterMs, () => reject(new AtollError('unavailable', `${to}: ${why}`)));
       const fate = this.#fate(way);
       const silence = (why: string) => {
-        if (fate.saysSo) fail(why, fate.replyMs + 100);
+        fail(why, fate.saysSo ? fate.replyMs + 100 : PING_MS);
       };
       const arrive = (isFirst: boolean) => {
         const place = target();
