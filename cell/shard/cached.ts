@@ -137,6 +137,8 @@ export class CachedExecution {
   readonly ledgerDrops = new Map<string, NumberedEntry>();
   /** Decided entries whose record is not durable yet. */
   readonly #unsaved = new Map<LedgerEntry, LedgerEffect>();
+  /** Entries taken out by a record that is not durable yet. */
+  readonly #forgotten = new Map<string, NumberedEntry>();
 
   constructor(options: {
     readonly namespaceId: string;
@@ -163,6 +165,21 @@ export class CachedExecution {
   /** Remembers a decided entry. */
   addEntry(entry: LedgerEntry): void {
     this.#unsaved.set(entry, this.ledger.add(entry));
+  }
+
+  /** Takes a decided entry out again: the branch that had taken the request has lost. */
+  forgetEntry(requestId: string): void {
+    const removed = this.ledger.remove(requestId);
+    if (removed) this.#forgotten.set(requestId, removed);
+  }
+
+  /** The record that says so is durable. */
+  commitForgotten(requestId: string): void {
+    const removed = this.#forgotten.get(requestId);
+    if (!removed) return;
+    this.#forgotten.delete(requestId);
+    this.ledgerPuts.delete(requestId);
+    this.ledgerDrops.set(requestId, removed);
   }
 
   /** The entries whose records are durable. */

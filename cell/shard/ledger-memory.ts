@@ -79,6 +79,14 @@ export class LedgerMemory implements Ledger {
     return { added, evicted };
   }
 
+  /** Takes an entry out, if it is there. */
+  remove(requestId: string): NumberedEntry | undefined {
+    const found = this.#starts.get(requestId) ?? this.#signals.get(requestId);
+    this.#starts.delete(requestId);
+    this.#signals.delete(requestId);
+    return found;
+  }
+
   #insert(numbered: NumberedEntry): Entries {
     const { requestId, kind } = numbered.entry;
     this.#signals.delete(requestId);

@@ -54,6 +54,21 @@ export class LossBook {
   }
 }
 
+/** From what says most of an execution to what says least. */
+const OUTCOMES: readonly LossOutcome[] = [
+  'superseded',
+  'adopted',
+  'signal-undeliverable',
+  'reopened',
+  'rolled-back',
+];
+
+/** The one that says more of the execution as a whole. */
+function worse(known: LossOutcome | undefined, next: LossOutcome): LossOutcome {
+  if (known === undefined) return next;
+  return OUTCOMES.indexOf(known) <= OUTCOMES.indexOf(next) ? known : next;
+}
+
 function merged(
   known: LostExecution | undefined,
   { transitions, outcome, content, reapplied }: LostPiece,
@@ -61,9 +76,7 @@ function merged(
   const joined = (before: readonly string[] = [], more: readonly string[]) =>
     [...before, ...more].slice(0, NAMES);
   return {
-    // What happened to its beginning says more than what followed.
-    outcome:
-      known?.outcome === 'superseded' || known?.outcome === 'adopted' ? known.outcome : outcome,
+    outcome: worse(known?.outcome, outcome),
     transitions: { ...transitions, from: known?.transitions.from ?? transitions.from },
     rolledBack: joined(known?.rolledBack, content.events),
     reapplied: joined(known?.reapplied, reapplied),

@@ -53,6 +53,8 @@ export type Adoption = {
   readonly current?: CurrentRun | undefined;
   /** Entries that our ledger lacks. */
   readonly ledger: readonly LedgerEntry[];
+  /** Request ids that leave our ledger: only the branch that lost had taken them. */
+  readonly forgotten: readonly string[];
 };
 
 /** What a record holds beside transitions. */
@@ -70,6 +72,7 @@ type WireAdoption = readonly [
   events: Uint8Array,
   current: CurrentRun | null,
   ledger: readonly LedgerEntry[],
+  forgotten?: readonly string[],
 ];
 type WireRecord = readonly [
   namespaces: readonly string[],
@@ -195,13 +198,14 @@ function decodeTransition(namespaceId: string, wire: WireTransition): DecodedSte
 }
 
 function wireAdoption(adoption: Adoption): WireAdoption {
-  const { state, historyId, firstEventId, events, current, ledger } = adoption;
-  return [encodeState(state), historyId, firstEventId, events, current ?? null, ledger];
+  const { state, historyId, firstEventId, events, current, ledger, forgotten } = adoption;
+  const encoded = encodeState(state);
+  return [encoded, historyId, firstEventId, events, current ?? null, ledger, forgotten];
 }
 
 function decodeAdoption(wire: WireAdoption): Adoption {
-  const [state, historyId, firstEventId, events, current, ledger] = wire;
-  const rest = { historyId, firstEventId, events, ledger };
+  const [state, historyId, firstEventId, events, current, ledger, forgotten = []] = wire;
+  const rest = { historyId, firstEventId, events, ledger, forgotten };
   return { state: decodeState(state), ...rest, ...(current ? { current } : {}) };
 }
 

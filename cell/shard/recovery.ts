@@ -9,6 +9,7 @@
 import { applyTransition } from '../history/history.ts';
 import type { LogRow, Seq } from '../storage/shard-log.ts';
 import type { Ownership } from './ownership.ts';
+import { beside } from './run-book.ts';
 import { decodeRecord, type Adoption, type DecodedStep } from './record-codec.ts';
 
 type ReplayStep = { readonly seq: Seq; readonly step: DecodedStep };
@@ -42,14 +43,12 @@ export async function replayTail(ownership: Ownership, rows: readonly LogRow[]):
 
 function replayAdoption(ownership: Ownership, { seq, adoption }: ReplayAdoption): void {
   const { memory, book } = ownership;
-  const { state, current, ledger } = adoption;
+  const { state } = adoption;
   const run = memory.peekRun(state);
   if (!run || seq > run.viewSeq) book.replayedAdoption(adoption, seq);
   const execution = memory.peekExecution(state);
-  const changes = current !== undefined || ledger.length > 0;
-  if (changes && (!execution || seq > execution.viewSeq)) {
-    book.replayedExecution(state, { ...(current ? { current } : {}), ledger });
-  }
+  const change = beside(adoption);
+  if (change && (!execution || seq > execution.viewSeq)) book.replayedExecution(state, change);
   ownership.sawRecordAt(state.lastAt);
 }
 

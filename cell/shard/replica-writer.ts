@@ -17,6 +17,7 @@ import type { Rng } from '../../kernel/rng.ts';
 import { decodeEvents } from '../../wire/event-codec.ts';
 import { sliceEvents } from '../../wire/event-scan.ts';
 import { applyTransition } from '../history/history.ts';
+import type { LedgerEntry } from '../history/execution.ts';
 import { NO_LINEAGE, standingOf, standingOfBranch } from '../history/lineage.ts';
 import type { CachedExecution, CachedRun } from './cached.ts';
 import type { RunRef } from './engine.ts';
@@ -203,14 +204,16 @@ export class ReplicaWriter {
       ledger:
         why === 'ours is damaged'
           ? ledger
-          : ledger.filter((entry) => !execution?.ledger.find(entry.requestId)),
+          : ledger.filter((entry) => !isSame(execution?.ledger.find(entry.requestId), entry)),
+      forgotten: fresh ? takenByLoser(state.runId, ledger, execution) : [],
     };
   }
 
   /** Applies its inputs again and reports it, where this cell acts; elsewhere the acting cell does. */
   async #lost({ run }: Here, piece: Piece, signal: AbortSignal): Promise<ApplyOutcome> {
     const { ref, content } = piece;
-    if (!run || !this.#acts(ref)) return { kind: 'lost' };
+    if (!run) return { kind: 'lost' };
+    if (!this.#acts(ref)) return { kind: 'undecided' };
     const { lineage, closedAt } = run.head;
     if (closedAt !== undefined) {
       const outcome = content.inputs.length > 0 ? 'signal-undeliverable' : 'rolled-back';
@@ -283,6 +286,22 @@ function withoutPointer(step: ReplicatedStep): ReplicatedStep {
   const { execution, ...rest } = step.transition;
   const ledger = execution?.ledger;
   return { ...step, transition: { ...rest, ...(ledger ? { execution: { ledger } } : {}) } };
+}
+
+/** Requests that only the branch of this run which loses had taken: repeated, they are new. */
+function takenByLoser(
+  runId: string,
+  ledger: readonly LedgerEntry[],
+  execution: CachedExecution | undefined,
+): readonly string[] {
+  const kept = new Set(ledger.map(({ requestId }) => requestId));
+  return (execution?.ledger.entries() ?? [])
+    .filter((entry) => entry.runId === runId && !kept.has(entry.requestId))
+    .map(({ requestId }) => requestId);
+}
+
+function isSame(known: LedgerEntry | undefined, entry: LedgerEntry): boolean {
+  return known?.runId === entry.runId && known.kind === entry.kind && known.at === entry.at;
 }
 
 function eventsAfter({ events, state }: RunImage, eventId: number): Uint8Array {

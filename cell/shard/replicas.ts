@@ -34,6 +34,8 @@ export type ApplyOutcome =
   | { readonly kind: 'diverged' }
   /** What was sent lost against this cell's branch: its inputs were applied again here, and it was reported. */
   | { readonly kind: 'lost' }
+  /** It lost, too, but this cell does not act: its inputs are still to be applied by the one that does. */
+  | { readonly kind: 'undecided' }
   /** Cannot be applied: the run is parked here and the transition is to be dead-lettered, with this reason. */
   | { readonly kind: 'refused'; readonly reason: string };
 

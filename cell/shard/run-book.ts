@@ -68,7 +68,7 @@ export class RunBook {
   }
 
   /** Applies a durable change beside the run: replay at takeover. */
-  replayedExecution(ref: RunRef, change: ExecutionChange): void {
+  replayedExecution(ref: RunRef, change: BesideAdoption): void {
     const execution = this.#change(ref, change);
     if (execution) this.#commitExecution(execution, change);
   }
@@ -156,7 +156,7 @@ export class RunBook {
     if (showsOtherwise(committed, state)) this.#shown(run);
   }
 
-  #change(ref: RunRef, change: ExecutionChange): CachedExecution | undefined {
+  #change(ref: RunRef, change: BesideAdoption): CachedExecution | undefined {
     let execution = this.#memory.peekExecution(ref);
     if (!execution && change.current) {
       execution = new CachedExecution({
@@ -171,6 +171,7 @@ export class RunBook {
     }
     if (!execution) return undefined;
     if (change.current) execution.current = change.current;
+    for (const requestId of change.forgotten ?? []) execution.forgetEntry(requestId);
     for (const entry of change.ledger ?? []) execution.addEntry(entry);
     return execution;
   }
@@ -183,8 +184,9 @@ export class RunBook {
     if (showsOtherwise(before, step.state)) this.#shown(run);
   }
 
-  #commitExecution(execution: CachedExecution, change: ExecutionChange): void {
+  #commitExecution(execution: CachedExecution, change: BesideAdoption): void {
     if (change.current) execution.committedCurrent = change.current;
+    for (const requestId of change.forgotten ?? []) execution.commitForgotten(requestId);
     for (const entry of change.ledger ?? []) execution.commitEntry(entry);
     execution.dirty = true;
     this.dirtyExecutions.add(execution);
@@ -198,10 +200,13 @@ function chunkOf({ firstEventId, state, events }: Adoption): Chunk {
   return { first: firstEventId, last: state.nextEventId - 1, events };
 }
 
-/** What an adoption changes beside its run. */
-function beside({ current, ledger }: Adoption): ExecutionChange | undefined {
-  if (!current && ledger.length === 0) return undefined;
-  return { ...(current ? { current } : {}), ledger };
+/** What an adoption changes beside its run; beyond what a transition can, it takes entries out of the ledger. */
+type BesideAdoption = ExecutionChange & { readonly forgotten?: readonly string[] | undefined };
+
+/** Undefined: nothing. */
+export function beside({ current, ledger, forgotten }: Adoption): BesideAdoption | undefined {
+  if (!current && ledger.length === 0 && forgotten.length === 0) return undefined;
+  return { ...(current ? { current } : {}), ledger, forgotten };
 }
 
 /** What visibility shows of a run changes with its start, its end, its memo and its attributes only. */
