@@ -6,12 +6,15 @@ import type { Log } from '../kernel/log.ts';
 import type { ReplicationConfig } from './config.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import type { LaneMetrics } from './lane-metrics.ts';
+import type { FollowedMap } from './followed-map.ts';
 import type { LaneState } from './lane-state.ts';
 import type { ReplicaPeer } from './peer.ts';
 import type { PushSlots } from './push-slots.ts';
 import type { Quota } from './quota.ts';
 
 export type LaneParts = {
+  readonly cellId: string;
+  readonly map: Pick<FollowedMap, 'namespaceById'>;
   readonly state: LaneState;
   readonly peer: ReplicaPeer;
   readonly slots: PushSlots;

@@ -1,6 +1,7 @@
 /** The queue of a lane against a simple model: a list of what is pending. */
 import { expect, test } from 'vitest';
 import { SeededRng } from '../kernel/testing/seeded-rng.ts';
+import { NO_LINEAGE } from '../cell/history/lineage.ts';
 import type { Seq, ShardId } from '../cell/storage/shard-log.ts';
 import { LaneQueue, type LaneEntry } from './lane-queue.ts';
 
@@ -52,7 +53,7 @@ test.each(Array.from({ length: 30 }, (_, i) => i + 1))(
       } else if (what === 8) {
         for (const { runId, number } of queue.waiting(rng.integer(1, 3))) {
           const upTo = number + rng.integer(0, 2);
-          queue.release(runId, upTo);
+          queue.release(runId, { upTo, lineage: NO_LINEAGE });
           sent.set(runId, Math.max(upTo, sent.get(runId) ?? 0));
           for (const one of pending)
             if (one.runId === runId && one.number <= upTo) pending.delete(one);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { NO_LINEAGE } from '../cell/history/lineage.ts';
 import type { Seq, ShardId } from '../cell/storage/shard-log.ts';
 import { LaneQueue, type LaneEntry } from './lane-queue.ts';
 
@@ -58,7 +59,7 @@ describe('the queue of a lane', () => {
     expect(names(queue.take(ALL))).toEqual(['0 3 2 1']);
     queue.giveBack();
     expect(names(queue.waiting(5))).toEqual(['0 1 1 1']);
-    queue.release('r1', 2);
+    queue.release('r1', { upTo: 2, lineage: NO_LINEAGE });
     expect(names(queue.take(ALL))).toEqual(['0 4 1 3', '0 5 1 4', '0 3 2 1']);
     expect(queue.lowest(0 as ShardId)).toBe(3);
   });

@@ -11,6 +11,7 @@
  *  2. Entries of one run leave in their order, and none while the run waits for its image.
  *  3. `bytes` is the sum of all that is not settled; a dropped or settled entry is never touched again.
  */
+import { epochOf, type Lineage } from '../cell/history/lineage.ts';
 import type { Seq, ShardId } from '../cell/storage/shard-log.ts';
 
 export type LaneEntry = {
@@ -129,13 +130,19 @@ export class LaneQueue {
     return first;
   }
 
-  /** The target has the run up to this transition: what is behind it goes on, first. */
-  release(runId: string, upTo: number): void {
+  /**
+   * The target has this branch of the run up to this transition: what is behind it goes on, first. So do steps of a branch
+   * that has lost here since: the image does not hold them.
+   */
+  release(runId: string, has: { readonly upTo: number; readonly lineage: Lineage }): void {
+    const { upTo, lineage } = has;
+    const isIn = ({ number, epoch }: LaneEntry) =>
+      number <= upTo && (lineage.length === 0 || epochOf(lineage, number) === epoch);
     const entries = this.#behind.get(runId) ?? [];
     this.#behind.delete(runId);
     // Those that are still in the queue are younger than those that wait.
     this.#ready = [...entries, ...this.#ready].filter((entry) => {
-      if (entry.runId === runId && entry.number <= upTo) this.settle(entry);
+      if (entry.runId === runId && isIn(entry)) this.settle(entry);
       return this.#pending.has(entry);
     });
   }

@@ -107,10 +107,10 @@ export class Lane {
     if (first.length === 0) return false;
     for (const [i, sent] of (await pushImages(this.#parts, first)).entries()) {
       const entry = first[i];
-      const { outcome, upTo } = sent;
+      const { outcome, upTo, lineage } = sent;
       if (entry === undefined) continue;
       const reason = unfitReason(outcome);
-      if (reason === undefined) state.queue.release(entry.runId, upTo);
+      if (reason === undefined) state.queue.release(entry.runId, { upTo, lineage });
       else await parkRun(this.#parts, { ...entry, reason });
     }
     return true;

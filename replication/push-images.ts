@@ -2,12 +2,15 @@
  * Sends runs whole: after a gap or a divergence, in a copy, in a repair (PROTOCOLS 7).
  *
  * Invariants
- *  1. An image holds everything that was durable here before it was asked for, so it settles the steps up to its number.
+ *  1. An image holds everything of its branch that was durable here before it was asked for, so it settles the steps of
+ *     that branch up to its number.
  *  2. A run that is not here any more needs no image: its end travels by itself.
  */
 import { AtollError } from '../kernel/errors.ts';
-import type { ApplyOutcome } from '../cell/shard/replicas.ts';
+import { NO_LINEAGE, type Lineage } from '../cell/history/lineage.ts';
+import type { ApplyOutcome, RunImage } from '../cell/shard/replicas.ts';
 import { callTarget, timed, type LaneParts } from './lane-parts.ts';
+import { notSettled, settledElsewhere } from './settle-lost.ts';
 import { encodeImage } from './step-codec.ts';
 
 export type RunName = { readonly workflowId: string; readonly runId: string };
@@ -15,6 +18,8 @@ export type SentImage = {
   readonly run: RunName;
   /** The transition that the image reached; none for a run that is gone here. */
   readonly upTo: number;
+  /** Of the branch that the image is. */
+  readonly lineage: Lineage;
   readonly outcome: ApplyOutcome;
 };
 
@@ -27,6 +32,7 @@ export function unfitReason(outcome: ApplyOutcome): string | undefined {
       return undefined;
     case 'gap':
     case 'diverged':
+    case 'undecided':
       return `the target answered ${outcome.kind} to an image`;
     case 'refused':
       return outcome.reason;
@@ -47,15 +53,24 @@ export async function pushImages(
   const answers =
     images.length === 0
       ? []
-      : await callTarget(parts, 'pushing images', (peer, signal) =>
-          peer.pushImages({ namespaceId, images }, signal),
-        );
+      : [
+          ...(await callTarget(parts, 'pushing images', (peer, signal) =>
+            peer.pushImages({ namespaceId, images }, signal),
+          )),
+        ];
   metrics.images.inc(images.length);
   metrics.imageBytes.inc(images.reduce((sum, { length }) => sum + length, 0));
+  for (const [i, { image }] of fit.entries()) {
+    if (answers[i]?.kind !== 'undecided' || image === undefined) continue;
+    const settled = await settledElsewhere(parts, (replicas, s) => replicas.adopt(image, s));
+    if (!settled) throw notSettled();
+    answers[i] = { kind: 'lost' };
+  }
   const byRun = new Map(fit.map(({ run }, i) => [run.runId, answers[i]]));
-  return fetched.map(({ run, upTo, outcome }) => ({
+  return fetched.map(({ run, upTo, image, outcome }) => ({
     run,
     upTo,
+    lineage: image?.state.lineage ?? NO_LINEAGE,
     outcome: outcome ?? byRun.get(run.runId) ?? unanswered(),
   }));
 }
@@ -64,6 +79,7 @@ type Fetched = {
   readonly run: RunName;
   readonly upTo: number;
   readonly bytes?: Uint8Array;
+  readonly image?: RunImage;
   /** Known without asking. */
   readonly outcome?: ApplyOutcome;
 };
@@ -78,7 +94,7 @@ async function fetchImage(parts: LaneParts, run: RunName): Promise<Fetched> {
     const bytes = encodeImage(image);
     const upTo = image.state.transition;
     const limit = parts.config.imageMaxBytes;
-    if (bytes.length <= limit) return { run, upTo, bytes };
+    if (bytes.length <= limit) return { run, upTo, bytes, image };
     const reason = `the run's image has ${bytes.length} bytes, more than ${limit} (imageMaxBytes)`;
     return { run, upTo, outcome: { kind: 'refused', reason } };
   } catch (error) {

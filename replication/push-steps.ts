@@ -12,6 +12,8 @@ import type { ApplyOutcome } from '../cell/shard/replicas.ts';
 import type { LaneEntry } from './lane-queue.ts';
 import { callTarget, type LaneParts } from './lane-parts.ts';
 import { parkRun } from './park-run.ts';
+import { notSettled, settledElsewhere } from './settle-lost.ts';
+import { decodeReplicatedStep } from './step-codec.ts';
 
 /** Errors that may be the fault of what was sent. */
 const SUSPECT: ReadonlySet<ErrorCode> = new Set(['invalid-argument', 'internal', 'data-loss']);
@@ -67,6 +69,7 @@ async function settle(
 ): Promise<void> {
   const { queue, parked } = parts.state;
   const unfit: (LaneEntry & { readonly reason: string })[] = [];
+  const undecided: LaneEntry[] = [];
   for (const [i, entry] of entries.entries()) {
     const outcome = outcomes[i];
     if (outcome === undefined) continue;
@@ -81,12 +84,31 @@ async function settle(
       case 'diverged':
         if (!unfit.some(({ runId }) => runId === entry.runId)) queue.hold(entry);
         break;
+      case 'undecided':
+        undecided.push(entry);
+        break;
       case 'refused':
         unfit.push({ ...entry, reason: outcome.reason });
         break;
     }
   }
   for (const one of unfit) if (!parked.has(one.runId)) await parkRun(parts, one);
+  await settleUndecided(parts, undecided);
+}
+
+/** @throws AtollError `unavailable` while somebody is still to decide */
+async function settleUndecided(parts: LaneParts, entries: readonly LaneEntry[]): Promise<void> {
+  let open = false;
+  for (const entry of entries) {
+    const step = decodeReplicatedStep(entry.bytes);
+    const settled = await settledElsewhere(parts, async (replicas, signal) => {
+      const [outcome] = await replicas.apply([step], signal);
+      return outcome;
+    });
+    if (settled) parts.state.queue.settle(entry);
+    else open = true;
+  }
+  if (open) throw notSettled();
 }
 
 async function suspect(

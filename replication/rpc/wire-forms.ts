@@ -15,7 +15,16 @@ import type { DigestDifference, LaneStatus, VerifyReport } from '../control.ts';
 import type { LossOutcome, LossReport } from '../loss-report.ts';
 import type { LaneBacklog } from '../peer.ts';
 
-const OUTCOMES = ['', 'applied', 'known', 'gap', 'diverged', 'lost', 'refused'] as const;
+const OUTCOMES = [
+  '',
+  'applied',
+  'known',
+  'gap',
+  'diverged',
+  'lost',
+  'refused',
+  'undecided',
+] as const;
 
 export function outcomeToWire(outcome: ApplyOutcome): WireOutcome {
   return {
