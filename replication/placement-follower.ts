@@ -12,7 +12,7 @@ import { sleep, type Clock } from '../kernel/clock.ts';
 import { withDeadline } from '../kernel/deadline.ts';
 import { toAtollError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
-import type { FollowedMap } from './lane-sender.ts';
+import type { FollowedMap } from './followed-map.ts';
 
 const TELL_MS = 10_000;
 const AGAIN_MS = 500;

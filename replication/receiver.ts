@@ -23,7 +23,7 @@ import type {
 import type { Seq, ShardId } from '../cell/storage/shard-log.ts';
 import type { Namespace } from '../fleet/map.ts';
 import { AtollError, toAtollError } from '../kernel/errors.ts';
-import type { FollowedMap } from './lane-sender.ts';
+import type { FollowedMap } from './followed-map.ts';
 import { replicatedBetween } from './lanes-of-map.ts';
 import type { ImagePush, LaneBacklog, RunsPage, StepPush } from './peer.ts';
 import type { SourceReports } from './source-reports.ts';

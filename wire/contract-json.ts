@@ -21,6 +21,9 @@ const MODULE = '@temporalio/proto/protos/json-module.js';
 /** The name under which the module keeps its root. */
 const ROOT = '__temporal';
 
+/** The text of a CommonJS module, compiled. */
+type LoadModule = (require: () => unknown, module: object) => void;
+
 /** Package or folder of packages → what is in it. A copy of the caller's own. */
 export function contractJson(): Record<string, DescriptorNode> {
   const path = createRequire(import.meta.url).resolve(MODULE);
@@ -32,7 +35,8 @@ export function contractJson(): Record<string, DescriptorNode> {
     },
   };
   const library = { roots: { [ROOT]: root } };
-  compileFunction(readFileSync(path, 'utf8'), ['require', 'module'])(() => library, {});
+  const load = compileFunction(readFileSync(path, 'utf8'), ['require', 'module']) as LoadModule;
+  load(() => library, {});
   const [contract] = given;
   invariant(
     contract !== undefined && given.length === 1,

@@ -58,13 +58,12 @@ export async function startThrowawayCell(
     await map.update((known) => registerNamespace(known, namespace), new AbortController().signal);
   };
   await register('default');
-  const { call, send, close } = rawCalls(cell.address);
+  const raw = rawCalls(cell.address);
   return {
+    ...raw,
     register,
-    send,
-    call,
     async close() {
-      close();
+      raw.close();
       await cell.close();
       await map.close();
     },

@@ -47,7 +47,8 @@ export async function moveNamespace(
 }
 
 function run({ atoll, admin, signal }: Operator, command: readonly string[]): Promise<string> {
-  const [file = '', ...args] = [...atoll.split(' '), ...command, '--address', admin];
+  const [file = '', ...parts] = atoll.split(' ');
+  const args = [...parts, ...command, '--address', admin];
   return new Promise((resolve, reject) => {
     execFile(file, args, { signal, timeout: LONGEST_MS }, (error, stdout, stderr) => {
       if (error) reject(new Error(`atoll ${command.join(' ')}: ${stderr || stdout}`));

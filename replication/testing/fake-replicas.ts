@@ -126,11 +126,14 @@ export class FakeReplicas implements Replicas {
   /** All runs as text, for comparing two cells. */
   dump(): Readonly<Record<string, string>> {
     const runs = this.#shards.flatMap(({ runs }) => [...runs.values()]);
-    const lines = runs.map(({ ref, steps }) => [
-      ref.runId,
-      steps.map(({ number, epoch, text }) => `${number}@${epoch}${text}`).join(' '),
-    ]);
-    return Object.fromEntries(lines.sort(([a = ''], [b = '']) => a.localeCompare(b)));
+    const lines = runs.map(
+      ({ ref, steps }) =>
+        [
+          ref.runId,
+          steps.map(({ number, epoch, text }) => `${number}@${epoch}${text}`).join(' '),
+        ] as const,
+    );
+    return Object.fromEntries(lines.sort(([a], [b]) => a.localeCompare(b)));
   }
 
   /** Branches that lost here. */

@@ -1,6 +1,6 @@
 /** A fleet map in a variable, followed at once: as much of it as lanes and receivers look at. */
 import { EMPTY_FLEET_MAP, type FleetMap, type Namespace, type Placement } from '../../fleet/map.ts';
-import type { FollowedMap } from '../lane-sender.ts';
+import type { FollowedMap } from '../followed-map.ts';
 
 export function namespaceOf(id: string, placement: Partial<Placement> = {}): Namespace {
   return {
