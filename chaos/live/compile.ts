@@ -14,7 +14,10 @@ import ts from 'typescript';
 const ROOT = new URL('../../', import.meta.url).pathname;
 /** Below node_modules, where packages are found as from the tree itself. */
 const CACHE = join(ROOT, 'node_modules/.cache');
-const FOLDERS = ['bin', 'kernel', 'wire', 'fleet', 'cell', 'router', 'chaos/live'];
+const FOLDERS = [
+  ...['bin', 'kernel', 'wire', 'fleet', 'cell', 'replication', 'router', 'admin'],
+  'chaos/live',
+];
 const LEFT_OUT = /\.test\.ts$|\/(testing|conformance)\//;
 const ASSETS = /\.(sql|proto|json|binpb|cjs|mjs)$/;
 

@@ -1,0 +1,110 @@
+/**
+ * `npm run gameday -- [--lanes 6] [--lag 1000] [--keep]`: loses a cell on purpose and says what it cost.
+ *
+ * Exit code 0: everything acknowledged is there or in the loss report, both cells converged, and the way back failed no
+ * call. Whatever happens, Ctrl-C included, its processes end with it.
+ */
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { Client, Connection } from '@temporalio/client';
+import {
+  bundleWorkflowCode,
+  DefaultLogger,
+  NativeConnection,
+  Runtime,
+  Worker,
+} from '@temporalio/worker';
+import { compileMains, makeCompileFolder } from '../live/compile.ts';
+import { endAll, endAllNow } from '../live/live-process.ts';
+import { Fleet } from './fleet.ts';
+import { gameday, NAMESPACE } from './gameday.ts';
+import { TASK_QUEUE } from './load.ts';
+
+const { values } = parseArgs({
+  options: {
+    lanes: { type: 'string', default: '6' },
+    lag: { type: 'string', default: '1000' },
+    keep: { type: 'boolean', default: false },
+  },
+});
+const INTERRUPTED = 130;
+const beganMs = performance.now();
+
+async function main(): Promise<boolean> {
+  const folder = await mkdtemp(join(tmpdir(), 'atoll-gameday-'));
+  await chmod(folder, 0o755);
+  const compiled = await makeCompileFolder();
+  let keep = values.keep;
+  try {
+    const fleet = await Fleet.start(await compileMains(compiled), folder);
+    const made = await fleet.atoll(`namespace create ${NAMESPACE} --region a --replica b`);
+    if (made.code !== 0) throw new Error(made.err);
+    say('namespace orders is active in cell a, with a replica in cell b');
+    const fine = await withWorker(fleet.address, () => playOn(fleet));
+    keep ||= !fine;
+    return fine;
+  } catch (error) {
+    keep = true;
+    throw error;
+  } finally {
+    await endAll();
+    await rm(compiled, { recursive: true, force: true });
+    if (keep) say(`logs and data are kept in ${folder}`);
+    else await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function playOn(fleet: Fleet): Promise<boolean> {
+  // No retries: a call that fails is a failed call.
+  const connection = await Connection.connect({ address: fleet.address, interceptors: [] });
+  try {
+    const client = new Client({ connection, namespace: NAMESPACE });
+    const options = { lanes: Number(values.lanes), lagMs: Number(values.lag), say };
+    return await gameday({ fleet, client }, options);
+  } finally {
+    await connection.close();
+  }
+}
+
+/** One worker for the whole day: it is never restarted. */
+async function withWorker<Value>(address: string, run: () => Promise<Value>): Promise<Value> {
+  const logger = new DefaultLogger('ERROR');
+  const quiet = { logging: { filter: { core: 'ERROR', other: 'ERROR' } as const } };
+  Runtime.install({ logger, telemetryOptions: quiet, shutdownSignals: [] });
+  const workflowsPath = new URL('workflows.ts', import.meta.url).pathname;
+  const connection = await NativeConnection.connect({ address });
+  const worker = await Worker.create({
+    connection,
+    namespace: NAMESPACE,
+    taskQueue: TASK_QUEUE,
+    workflowBundle: await bundleWorkflowCode({ workflowsPath, logger }),
+    activities: { note: async () => {} },
+  });
+  try {
+    return await worker.runUntil(run);
+  } finally {
+    await connection.close();
+  }
+}
+
+function say(text: string): void {
+  const seconds = ((performance.now() - beganMs) / 1_000).toFixed(1).padStart(6);
+  process.stdout.write(`${seconds} s  ${text}\n`);
+}
+
+process.once('exit', endAllNow);
+for (const name of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(name, () => void endAll().then(() => process.exit(INTERRUPTED)));
+}
+main().then(
+  (fine) => {
+    say(fine ? 'all that was acknowledged is there or reported' : 'NOT as promised: see above');
+    process.exit(fine ? 0 : 1);
+  },
+  (error: unknown) => {
+    say(`failed: ${error instanceof Error ? error.stack : String(error)}`);
+    process.exit(1);
+  },
+);
