@@ -134,24 +134,20 @@ export async function startCell(options: CellOptions, ports: CellPorts): Promise
     const address = options.advertise?.(bound.port) ?? `${bound.host}:${bound.port}`;
     await host.open();
     replication.follow();
-    await withDeadline(
-      clock,
-      { what: 'registering the cell in the fleet map', timeoutMs: REGISTER_MS },
-      (signal) =>
-        map.update(
-          (known) =>
-            registerCell(known, options.id, {
-              region: options.region,
-              address,
-              shards: options.shards,
-            }),
-          signal,
-        ),
-    );
+    await register(options, ports, address);
     log.info({ address, shards: options.shards }, 'cell is serving');
     return { address, host, close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+/** From here on routers send calls to it. */
+async function register(options: CellOptions, { clock, map }: CellPorts, address: string) {
+  const { id, region, shards } = options;
+  const deadline = { what: 'registering the cell in the fleet map', timeoutMs: REGISTER_MS };
+  await withDeadline(clock, deadline, (signal) =>
+    map.update((known) => registerCell(known, id, { region, address, shards }), signal),
+  );
 }
