@@ -25,5 +25,8 @@ export const METRIC_MEANINGS = {
   replication_repaired_total: 'Parked runs repaired by their image.',
   replication_steps_total: 'Steps sent, by what the target answered.',
   router_holds: 'Calls held while their namespace moves between cells.',
+  router_held_total: 'Calls that were held.',
+  router_hold_ms: 'How long calls were held.',
+  router_hold_ends_total: 'Holds by how they ended.',
   router_retries_total: 'Calls sent again to the cell that is active for their namespace.',
 } as const;

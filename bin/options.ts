@@ -146,7 +146,8 @@ export const cellOptions = {
   postgresUrl: {
     kind: 'text',
     secret: true,
-    meaning: 'postgres://user:password@host:port/database, a database of its own for each cell.',
+    meaning:
+      'postgres:// or yugabytedb://user:password@host:port/database, a database of its own for each cell.',
   },
   fleet,
   ...tlsOptions,

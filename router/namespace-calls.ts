@@ -103,7 +103,7 @@ function wouldMove(
 }
 
 function cannotMove({ name, placement }: Namespace): Change {
-  const message = `Namespace ${name} is active in ${placement.active}: Atoll cannot move it yet.`;
+  const message = `Namespace ${name} is active in ${placement.active}: move it with atoll move start ${name} --to CELL.`;
   return { kind: 'refused', code: 'unimplemented', message };
 }
 
