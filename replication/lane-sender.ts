@@ -8,7 +8,7 @@
  *  2. Feeding never throws, and never waits: what cannot be queued puts the lane into copy.
  *  3. A namespace that no other cell keeps costs one look-up a step.
  */
-import type { LaneFeed, Replicas, ReplicatedStep } from '../cell/shard/replicas.ts';
+import type { Delivery, LaneFeed, Replicas, ReplicatedStep } from '../cell/shard/replicas.ts';
 import type { Seq, ShardId } from '../cell/storage/shard-log.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { AtollError, toAtollError } from '../kernel/errors.ts';
@@ -118,6 +118,16 @@ export class LaneSender implements LaneFeed {
       if (position !== undefined && position < lowest) lowest = position;
     }
     return lowest;
+  }
+
+  delivery(shard: ShardId, upTo: { readonly namespaceId: string; readonly seq: Seq }): Delivery {
+    const { cellId, map } = this.#parts;
+    const active = map.namespaceById(upTo.namespaceId)?.placement.active;
+    const open = (this.#byNamespace.get(upTo.namespaceId) ?? [])
+      .filter(({ state }) => active === cellId || state.key.target === active)
+      .filter(({ state }) => (state.position(shard) ?? 0) < upTo.seq);
+    if (open.length === 0) return 'done';
+    return open.some(({ state }) => state.cursor(shard)?.kind === 'copy') ? 'runs' : 'steps';
   }
 
   position(shard: ShardId): Uint8Array | undefined {

@@ -18,14 +18,17 @@ import { decodeEvents } from '../../wire/event-codec.ts';
 import { sliceEvents } from '../../wire/event-scan.ts';
 import { applyTransition } from '../history/history.ts';
 import type { LedgerEntry } from '../history/execution.ts';
-import { NO_LINEAGE, standingOf, standingOfBranch } from '../history/lineage.ts';
+import { NO_LINEAGE, standingOf, standingOfBranch, type LineageItem } from '../history/lineage.ts';
+import type { RunState } from '../history/state.ts';
 import type { CachedExecution, CachedRun } from './cached.ts';
 import type { RunRef } from './engine.ts';
-import { holdsOrigin, lostInBranch, lostInTransition } from './losing-branch.ts';
+import { holdsOrigin, lostInBranch, lostInTransition, type LostContent } from './losing-branch.ts';
+import type { Batch } from './gather.ts';
 import type { Ownership } from './ownership.ts';
 import type { Adoption, EncodedStep } from './record-codec.ts';
 import type { LossBook, LostPiece } from './loss-book.ts';
 import type { ApplyOutcome, LossOutcome, ReplicatedStep, RunImage } from './replicas.ts';
+import type { RunSource } from './run-source.ts';
 import { supersede } from './supersede.ts';
 
 type Here = {
@@ -36,6 +39,13 @@ type Here = {
 /** A piece of a losing branch. */
 type Piece = Pick<LostPiece, 'ref' | 'transitions' | 'content'>;
 
+/** Our branch of a run, and what it held. */
+type Loser = {
+  readonly head: RunState;
+  readonly historyId: string;
+  readonly content?: LostContent | undefined;
+};
+
 /** Looks again at most so often while memory is short. */
 const MOST_LOADS = 20;
 
@@ -43,10 +53,15 @@ export class ReplicaWriter {
   readonly #ownership: Ownership;
   readonly #rng: Rng;
   readonly #losses: LossBook;
+  readonly #source: RunSource;
 
-  constructor(ownership: Ownership, parts: { readonly rng: Rng; readonly losses: LossBook }) {
+  constructor(
+    ownership: Ownership,
+    parts: { readonly rng: Rng; readonly losses: LossBook; readonly source: RunSource },
+  ) {
     this.#ownership = ownership;
     this.#rng = parts.rng;
+    this.#source = parts.source;
     this.#losses = parts.losses;
   }
 
@@ -97,19 +112,69 @@ export class ReplicaWriter {
           const content = lostInBranch(state, events);
           return this.#lost(here, { ref: state, transitions, content }, signal);
         }
-        case 'continues':
-        case 'wins': {
+        case 'continues': {
           this.#assertHeard(state);
-          const adoption = this.#adoption(
-            image,
-            here,
-            standing.kind === 'wins' ? 'ours lost' : 'ours is older',
-          );
+          const adoption = this.#adoption(image, here, 'ours is older');
           await orAbort(this.#ownership.append({ adoption }).committed, signal);
           return { kind: 'applied' };
         }
+        case 'wins':
+          return this.#replace(image, { ancestor: standing.ancestor }, signal);
       }
     });
+  }
+
+  /**
+   * Puts the image in the place of our branch, which lost. What the acting cell has not heard of it is not to be forgotten:
+   * it hears first; or, if this is the acting cell, and no lane will bring it back as steps, it is settled here.
+   */
+  async #replace(
+    image: RunImage,
+    { ancestor, loser }: { readonly ancestor: LineageItem; readonly loser?: Loser | undefined },
+    signal: AbortSignal,
+  ): Promise<ApplyOutcome> {
+    const { state } = image;
+    const next = await this.#at(state, signal, (here): Loser | Batch | undefined => {
+      this.#assertHeard(state);
+      const { run } = here;
+      if (!run || run.pending) return undefined;
+      const { namespaceId } = state;
+      const delivery = this.#ownership.delivery({ namespaceId, seq: run.committedSeq });
+      const acts = this.#acts(state);
+      if (!acts && delivery !== 'done') throw stillToBeSent(state);
+      const head = run.head;
+      if (acts && delivery === 'runs' && loser?.head !== head) {
+        return { head, historyId: run.branch.historyId };
+      }
+      return this.#ownership.append({ adoption: this.#adoption(image, here, 'ours lost') });
+    });
+    // Decided on meanwhile: looked at again.
+    if (next === undefined) return this.adopt(image, signal);
+    if ('head' in next) {
+      const { head: own, historyId } = next;
+      const whole = { state: own, historyId };
+      const events = await this.#source.events(this.#ownership, whole, ancestor.eventId, signal);
+      const content = lostInBranch(own, decodeEvents(Buffer.concat(events)));
+      return this.#replace(image, { ancestor, loser: { ...next, content } }, signal);
+    }
+    await orAbort(next.committed, signal);
+    if (loser?.content)
+      await this.#settleOwn(loser.head, { ancestor, content: loser.content }, signal);
+    return { kind: 'applied' };
+  }
+
+  /** Our own branch lost here, where this cell acts. */
+  async #settleOwn(
+    own: RunState,
+    lost: { readonly ancestor: LineageItem; readonly content: LostContent },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { ancestor, content } = lost;
+    const { transition: to, epoch } = own;
+    const transitions = { from: ancestor.transition + 1, to, epoch };
+    await this.#at(own, signal, (here) =>
+      this.#lost(here, { ref: own, transitions, content }, signal),
+    );
   }
 
   /** Puts the image in the place of a damaged run that ends at the same transition. Errors: as `adopt`. */
@@ -286,6 +351,13 @@ function withoutPointer(step: ReplicatedStep): ReplicatedStep {
   const { execution, ...rest } = step.transition;
   const ledger = execution?.ledger;
   return { ...step, transition: { ...rest, ...(ledger ? { execution: { ledger } } : {}) } };
+}
+
+function stillToBeSent({ runId }: RunState): AtollError {
+  return new AtollError(
+    'unavailable',
+    `what this cell decided of run ${runId} lost, and is still on its way to the cell that acts: try again`,
+  );
 }
 
 /** Requests that only the branch of this run which loses had taken: repeated, they are new. */

@@ -96,9 +96,17 @@ export interface LaneFeed {
   closed(shard: ShardId): void;
   /** The log may be deleted up to here: at most `upTo`, less while a lane needs it (PROTOCOLS 3). */
   releasable(shard: ShardId, upTo: Seq): Seq;
+  /** How far the namespace's rows of a shard up to that seq are brought to the cell that acts. */
+  delivery(shard: ShardId, upTo: { readonly namespaceId: string; readonly seq: Seq }): Delivery;
   /** What must be remembered of the lanes' positions; saved with the next checkpoint, given back to `opened`. */
   position(shard: ShardId): Uint8Array | undefined;
 }
+
+/**
+ * `done`: acknowledged. `steps`: they are still to be sent as they were decided. `runs`: what is sent are runs as they are
+ * when they are sent, so that a branch which is replaced before then is never seen there.
+ */
+export type Delivery = 'done' | 'steps' | 'runs';
 
 /** Feeds nothing: a host without replication. */
 export const noLanes: LaneFeed = {
@@ -106,6 +114,7 @@ export const noLanes: LaneFeed = {
   committed() {},
   closed() {},
   releasable: (_, upTo) => upTo,
+  delivery: () => 'done',
   position: () => undefined,
 };
 

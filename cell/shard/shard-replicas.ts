@@ -47,7 +47,11 @@ export class ShardReplicas implements Replicas {
   readonly #clock: Clock;
   readonly #deadlineMs: number;
   readonly #source: RunSource;
-  readonly #writing: { readonly rng: Rng; readonly losses: LossBook };
+  readonly #writing: {
+    readonly rng: Rng;
+    readonly losses: LossBook;
+    readonly source: RunSource;
+  };
 
   constructor(options: {
     readonly host: OwnedShards;
@@ -63,9 +67,10 @@ export class ShardReplicas implements Replicas {
     this.#log = options.log;
     this.#views = options.views;
     this.#clock = options.clock;
-    this.#writing = { rng: options.rng, losses: new LossBook(options.lossOf) };
     this.#deadlineMs = options.statementDeadlineMs;
     this.#source = new RunSource(options.views, options.clock, options.statementDeadlineMs);
+    const losses = new LossBook(options.lossOf);
+    this.#writing = { rng: options.rng, losses, source: this.#source };
   }
 
   get shardCount(): number {

@@ -23,7 +23,7 @@ import { shardConfig, type ShardConfig } from '../config.ts';
 import type { CallContext, StartedTask } from '../engine.ts';
 import type { PlacementView } from '../mark.ts';
 import type { Ownership } from '../ownership.ts';
-import { noLanes, type ReplicatedStep } from '../replicas.ts';
+import { noLanes, type Delivery, type ReplicatedStep } from '../replicas.ts';
 import { ShardHost } from '../shard-host.ts';
 import type { Stop } from '../shard-owner.ts';
 
@@ -52,6 +52,8 @@ export class Host {
   indexFails = false;
   /** Where the map places the namespace, for this cell. */
   placement: PlacementView | undefined;
+  /** How far the lanes say that they are. */
+  delivery: Delivery = 'done';
   /** What lanes were told: rows as they became durable. */
   readonly fed: { readonly seq: number; readonly steps: readonly ReplicatedStep[] }[] = [];
   readonly #clock: VirtualClock;
@@ -84,6 +86,7 @@ export class Host {
       placementOf: () => this.placement,
       lanes: {
         ...noLanes,
+        delivery: () => this.delivery,
         committed: (_, seq, steps) => void this.fed.push({ seq, steps }),
       },
       onShardStopped: (_, stop) => this.stops.push(stop),
