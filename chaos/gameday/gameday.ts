@@ -5,18 +5,16 @@
  *
  * Place: main.ts gives it processes and a worker; judge.ts judges.
  */
-import type { Client } from '@temporalio/client';
 import { sleep, systemClock } from '../../kernel/clock.ts';
 import { lossReportText } from '../../replication/loss-report-text.ts';
 import type { LossReport } from '../../replication/loss-report.ts';
-import type { OperatorRun } from '../../bin/testing/operator.ts';
 import type { Fleet } from './fleet.ts';
+import { assertDone, failedSince, moveTo, NAMESPACE, textOf, type Ground } from './ground.ts';
 import { doubled, lostSpanMs, missingOf, unexplained } from './judge.ts';
 import { Load, type Acknowledged } from './load.ts';
 import { readRuns } from './read-runs.ts';
 import { lossReportOf } from './read-loss-report.ts';
 
-export const NAMESPACE = 'orders';
 const LOOK_MS = 50;
 const CALM_MS = 4_000;
 const SERVED_WITHIN_MS = 60_000;
@@ -29,7 +27,6 @@ export type GamedayOptions = {
   readonly say: (text: string) => void;
 };
 
-type Ground = { readonly fleet: Fleet; readonly client: Client };
 type Loss = {
   readonly killedAt: number;
   readonly acknowledged: readonly Acknowledged[];
@@ -81,7 +78,7 @@ async function loseCell(
   const served = await firstAnswer(load, commandedAt);
   say(`RTO  ${served - commandedAt} ms from the command, ${served - killedAt} ms from the kill`);
   const acknowledged = load.log.filter(({ at }) => at <= killedAt);
-  const missing = missingOf(acknowledged, await readRuns(where(fleet), acknowledged));
+  const missing = missingOf(acknowledged, await readRuns(fleet, acknowledged));
   const span = (lostSpanMs(missing, killedAt) / 1_000).toFixed(2);
   say(`RPO  ${missing.length} of ${acknowledged.length} acknowledged writes missing, of ${span} s`);
   return { killedAt, acknowledged, missing };
@@ -108,7 +105,9 @@ async function converge(fleet: Fleet, say: (text: string) => void): Promise<bool
     const tookMs = systemClock.monotonicMs() - beganMs;
     if (verified.code === 0 || tookMs > CONVERGED_WITHIN_MS) {
       const outcome = verified.code === 0 ? 'converged' : 'NOT converged';
-      say(`${outcome} (${active} and ${other}) after ${Math.round(tookMs)} ms: ${text(verified)}`);
+      say(
+        `${outcome} (${active} and ${other}) after ${Math.round(tookMs)} ms: ${textOf(verified)}`,
+      );
       return verified.code === 0;
     }
     await sleep(systemClock, LOOK_MS);
@@ -118,12 +117,10 @@ async function converge(fleet: Fleet, say: (text: string) => void): Promise<bool
 /** Moves the namespace home. True if no call failed meanwhile. */
 async function failBack(fleet: Fleet, load: Load, say: (text: string) => void): Promise<boolean> {
   const beganAt = systemClock.now();
-  const moved = await fleet.atoll(`move start ${NAMESPACE} --to a --confirm --wait`);
-  assertDone(moved, 'the failback');
+  const { pauseMs } = await moveTo(fleet, 'a');
   await sleep(systemClock, CALM_MS);
-  const failed = load.failed.filter(({ at }) => at >= beganAt);
-  const held = /calls held for +(.*)/.exec(moved.out)?.[1] ?? 'an unknown time';
-  say(`failed back to a: calls were held for ${held}, ${failed.length} failed`);
+  const failed = failedSince(load, beganAt);
+  say(`failed back to a: calls were held for ${pauseMs} ms, ${failed.length} failed`);
   for (const { what, why } of failed.slice(0, 5)) say(`  ${what}: ${why}`);
   return failed.length === 0;
 }
@@ -134,7 +131,7 @@ async function judge(
   say: (text: string) => void,
 ): Promise<boolean> {
   const { load, loss, report } = seen;
-  const read = await readRuns(where(fleet), load.log);
+  const read = await readRuns(fleet, load.log);
   const missing = missingOf(load.log, read);
   const bad = unexplained(missing, report);
   const again = doubled(read);
@@ -153,16 +150,4 @@ async function placement(fleet: Fleet): Promise<{ active: string; other: string 
   assertDone(described, 'describing the namespace');
   const { active } = JSON.parse(described.out) as { active: string };
   return { active, other: active === 'a' ? 'b' : 'a' };
-}
-
-function where(fleet: Fleet) {
-  return { address: fleet.address, namespace: NAMESPACE };
-}
-
-function assertDone(run: OperatorRun, what: string): void {
-  if (run.code !== 0) throw new Error(`${what} ended with ${run.code}: ${text(run)}`);
-}
-
-function text({ out, err }: OperatorRun): string {
-  return `${out}${err}`.trim();
 }

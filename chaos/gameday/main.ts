@@ -1,5 +1,6 @@
 /**
  * `npm run gameday -- [--lanes 6] [--lag 1000] [--keep]`: loses a cell on purpose and says what it cost.
+ * `npm run gameday -- --moves 5 [--open 500]`: moves the namespace so many times instead, with so many open runs.
  *
  * Exit code 0: everything acknowledged is there or in the loss report, both cells converged, and the way back failed no
  * call. Whatever happens, Ctrl-C included, its processes end with it.
@@ -19,13 +20,17 @@ import {
 import { compileMains, makeCompileFolder } from '../live/compile.ts';
 import { endAll, endAllNow } from '../live/live-process.ts';
 import { Fleet } from './fleet.ts';
-import { gameday, NAMESPACE } from './gameday.ts';
+import { gameday } from './gameday.ts';
+import { NAMESPACE } from './ground.ts';
 import { TASK_QUEUE } from './load.ts';
+import { manyMoves } from './moves.ts';
 
 const { values } = parseArgs({
   options: {
     lanes: { type: 'string', default: '6' },
     lag: { type: 'string', default: '1000' },
+    moves: { type: 'string' },
+    open: { type: 'string', default: '500' },
     keep: { type: 'boolean', default: false },
   },
 });
@@ -61,8 +66,13 @@ async function playOn(fleet: Fleet): Promise<boolean> {
   const connection = await Connection.connect({ address: fleet.address, interceptors: [] });
   try {
     const client = new Client({ connection, namespace: NAMESPACE });
-    const options = { lanes: Number(values.lanes), lagMs: Number(values.lag), say };
-    return await gameday({ fleet, client }, options);
+    const shared = { lanes: Number(values.lanes), say };
+    const ground = { fleet, client };
+    if (values.moves === undefined) {
+      return await gameday(ground, { ...shared, lagMs: Number(values.lag) });
+    }
+    const counts = { moves: Number(values.moves), open: Number(values.open) };
+    return await manyMoves(ground, { ...shared, ...counts });
   } finally {
     await connection.close();
   }

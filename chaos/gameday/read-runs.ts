@@ -1,6 +1,7 @@
 /** Reads every run of the client's log from the engine, through the official client. */
 import { Client, Connection, isGrpcServiceError } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
+import { NAMESPACE } from './ground.ts';
 import type { ReadRun } from './judge.ts';
 import type { Acknowledged } from './load.ts';
 
@@ -10,12 +11,12 @@ const NOT_FOUND = 5;
 
 /** Each acknowledged run once. A run that the engine does not know has no tokens; any other failure ends the reading. */
 export async function readRuns(
-  at: { readonly address: string; readonly namespace: string },
+  { address }: { readonly address: string },
   log: readonly Acknowledged[],
 ): Promise<readonly ReadRun[]> {
-  const connection = await Connection.connect({ address: at.address });
+  const connection = await Connection.connect({ address });
   try {
-    const client = new Client({ connection, namespace: at.namespace });
+    const client = new Client({ connection, namespace: NAMESPACE });
     const starts = log.filter(({ what }) => what === 'start').values();
     const read: ReadRun[] = [];
     const lane = async () => {
