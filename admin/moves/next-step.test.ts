@@ -132,7 +132,7 @@ describe('what comes next in a move', () => {
     expect(words(step)).toMatch(next);
   });
 
-  it('ends a failover once both sides were told, and confirms by itself if asked to', () => {
+  it('ends a failover once the new side was told and the old one asked, and confirms by itself if asked to', () => {
     const facts: Facts = {
       ...NO_FACTS,
       target: answered('observed'),
@@ -140,6 +140,7 @@ describe('what comes next in a move', () => {
     };
     const failover = { ...move, kind: 'failover', phase: 'release' } as const;
     expect(words(nextStep(failover, facts))).toBe('end');
+    expect(words(nextStep(failover, { ...facts, source: failed }))).toBe('end');
     const settled = { ...move, phase: 'settled', autoConfirm: true } as const;
     expect(words(nextStep(settled, NO_FACTS))).toBe('end');
   });
