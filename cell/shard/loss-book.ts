@@ -2,7 +2,7 @@
  * Gathers what branches lost here, transition by transition, into one entry an execution, and tells each change (D9).
  *
  * Invariants
- *  1. A transition that comes twice is counted once.
+ *  1. A transition that comes twice is counted once, in whatever order they come.
  *  2. At most `LIMIT` executions are remembered here, the oldest leave first: what was told stays told.
  */
 import type { RunRef } from './engine.ts';
@@ -21,13 +21,17 @@ export type LostPiece = {
   readonly reapplied: readonly string[];
 };
 
+type Range = { readonly from: number; readonly to: number };
+/** What was told of an execution, and the transitions that it covers. */
+type Known = { readonly loss: Loss; readonly covered: readonly Range[] };
+
 const LIMIT = 10_000;
 /** Names kept of an execution, of each kind. */
 const NAMES = 100;
 
 export class LossBook {
   readonly #tell: (loss: Loss) => void;
-  readonly #known = new Map<string, Loss>();
+  readonly #known = new Map<string, Known>();
 
   constructor(tell: (loss: Loss) => void) {
     this.#tell = tell;
@@ -37,21 +41,33 @@ export class LossBook {
     const { ref, wonBy, transitions } = piece;
     const key = `${ref.runId}/${wonBy}`;
     const known = this.#known.get(key);
-    if (known && known.execution.transitions.to >= transitions.to) return;
+    const covered = known?.covered ?? [];
+    if (covered.some(({ from, to }) => from <= transitions.from && transitions.to <= to)) return;
     const { workflowId, runId, namespaceId } = ref;
     const loss = {
       namespaceId,
       epoch: wonBy,
-      execution: { workflowId, runId, ...merged(known?.execution, piece) },
+      execution: { workflowId, runId, ...merged(known?.loss.execution, piece) },
     };
     this.#known.delete(key);
-    this.#known.set(key, loss);
+    this.#known.set(key, { loss, covered: joined(covered, transitions) });
     if (this.#known.size > LIMIT) {
       const [oldest] = this.#known.keys();
       if (oldest !== undefined) this.#known.delete(oldest);
     }
     this.#tell(loss);
   }
+}
+
+/** Ranges with one more; those that touch become one, so that a branch told in order is one range. */
+function joined(ranges: readonly Range[], { from, to }: Range): readonly Range[] {
+  const touches = (one: Range) => one.from <= to + 1 && from <= one.to + 1;
+  const touching = ranges.filter(touches);
+  const one = {
+    from: Math.min(from, ...touching.map((range) => range.from)),
+    to: Math.max(to, ...touching.map((range) => range.to)),
+  };
+  return [...ranges.filter((range) => !touches(range)), one];
 }
 
 /** From what says most of an execution to what says least. */
@@ -73,13 +89,17 @@ function merged(
   known: LostExecution | undefined,
   { transitions, outcome, content, reapplied }: LostPiece,
 ): Omit<LostExecution, 'workflowId' | 'runId'> {
-  const joined = (before: readonly string[] = [], more: readonly string[]) =>
+  const names = (before: readonly string[] = [], more: readonly string[]) =>
     [...before, ...more].slice(0, NAMES);
   return {
     outcome: worse(known?.outcome, outcome),
-    transitions: { ...transitions, from: known?.transitions.from ?? transitions.from },
-    rolledBack: joined(known?.rolledBack, content.events),
-    reapplied: joined(known?.reapplied, reapplied),
-    mayHaveRunTwice: joined(known?.mayHaveRunTwice, content.startedActivities),
+    transitions: {
+      from: Math.min(known?.transitions.from ?? transitions.from, transitions.from),
+      to: Math.max(known?.transitions.to ?? transitions.to, transitions.to),
+      epoch: transitions.epoch,
+    },
+    rolledBack: names(known?.rolledBack, content.events),
+    reapplied: names(known?.reapplied, reapplied),
+    mayHaveRunTwice: names(known?.mayHaveRunTwice, content.startedActivities),
   };
 }
