@@ -315,6 +315,9 @@ export class FleetWorld {
         .map(({ execution }) => execution.runId),
     );
     const histories = new Map([...evidence.histories].filter(([runId]) => !superseded.has(runId)));
+    // A start that both cells took made two runs, and one of them had to give way.
+    const starts = evidence.journal.writes.filter(({ runId }) => superseded.has(runId));
+    for (const { requestId } of starts) evidence.chronicle.lostMarks.add(requestId);
     return [
       ...checkOnce(evidence, tally),
       ...checkAnswered(evidence, tally),
