@@ -41,7 +41,7 @@ export type ReplicationConfig = {
   readonly loadingBytes: number;
   /** Executions that the loss report holds. */
   readonly reportLimit: number;
-  /** Looks at a run that differs, and the pause between, before a comparison calls it moving or different. */
+  /** Looks at a run that differs, and the first pause between, which doubles, before it is called moving or different. */
   readonly compareLooks: number;
   readonly compareAgainMs: number;
 };

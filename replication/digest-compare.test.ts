@@ -3,6 +3,7 @@ import { ServedCellControl } from './cell-control.ts';
 import { replicationConfig } from './config.ts';
 import type { VerifyReport } from './control.ts';
 import { namespaceOf } from './testing/stub-map.ts';
+import { NO_FAULT } from './testing/receiver-peer.ts';
 import { NS, runRef, TwoCells } from './testing/two-cells.ts';
 
 describe('the comparer', () => {
@@ -54,6 +55,13 @@ describe('the comparer', () => {
     });
     expect(report.differences).toBe(0);
     expect(report.compared).toBe(450);
+  });
+
+  it('accuses nobody whose steps a slow lane is still bringing', async () => {
+    cells.a.out.fate = (method) => ({ ...NO_FAULT, delayMs: method === 'steps' ? 1_500 : 1 });
+    cells.a.replicas.write(runRef(1), { epoch: 1, text: 'y' });
+    cells.a.replicas.write(runRef(500), { epoch: 1, text: 'new' });
+    expect(await verify(false)).toMatchObject({ compared: 451, equal: 451, differences: 0 });
   });
 
   it('finds what is missing, behind, ahead of its history, or wrong inside, and repairs it', async () => {

@@ -4,7 +4,8 @@
  *
  * Invariants
  *  1. A run that moves is looked at again; it counts as different only if it differs at the same transition, or if the two
- *     sides stand still at different ones.
+ *     sides stand still at different ones. Where the other side is behind, a lane may be bringing it: all looks are taken,
+ *     further and further apart.
  *  2. A difference that was repaired is looked at again before it counts as repaired.
  *  3. Memory is bounded by a page, whatever the number of runs; at most `MAX_LISTED` differences are listed, all are counted.
  */
@@ -107,14 +108,16 @@ export class DigestComparer {
         const stands = known?.[0] === at[0] && known[1] === at[1];
         const verdict = compareDigests(mine, theirs, { stands });
         seen.set(run.runId, at);
-        // A difference may be a step that is on its way: it must show twice.
-        const isSure = verdict === 'equal' || (stands && verdict !== 'moving');
-        if (isSure || isLast) done.push({ ...run, verdict });
+        // A difference may be a step that is on its way: it must show twice, and where the other side is behind, to the end.
+        const isBehind = at[1] < at[0];
+        const isSure = verdict === 'equal' || (stands && verdict !== 'moving' && !isBehind);
+        if (isSure) done.push({ ...run, verdict });
+        else if (isLast) done.push({ ...run, verdict: isBehind && !stands ? 'moving' : verdict });
         else again.push(run);
       }
       open = again;
       before = seen;
-      if (open.length > 0) await sleep(clock, config.compareAgainMs, signal);
+      if (open.length > 0) await sleep(clock, config.compareAgainMs * 2 ** (look - 1), signal);
     }
     return done;
   }

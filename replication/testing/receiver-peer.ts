@@ -23,7 +23,8 @@ export class ReceiverPeer implements ReplicaPeer {
   readonly #source: string;
   readonly #receiver: () => Receiver;
   readonly #clock: Clock;
-  fate: () => Fate = () => NO_FAULT;
+  /** By method. */
+  fate: (method: string) => Fate = () => NO_FAULT;
   /** Calls by method, for what a test wants to see. */
   readonly calls = new Map<string, number>();
   steps = 0;
@@ -67,7 +68,7 @@ export class ReceiverPeer implements ReplicaPeer {
     call: (signal: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
     this.calls.set(method, (this.calls.get(method) ?? 0) + 1);
-    const { lost, unheard, againAfterMs, delayMs } = this.fate();
+    const { lost, unheard, againAfterMs, delayMs } = this.fate(method);
     await sleep(this.#clock, delayMs, signal);
     if (lost) throw new AtollError('unavailable', 'the request was lost');
     if (againAfterMs !== undefined) {
