@@ -42,18 +42,24 @@ export class LossRecorder {
   record(loss: Loss): void {
     if (this.#waiting.length >= this.#parts.config.reportLimit) this.#omit(loss, 1);
     else this.#waiting.push(loss);
-    this.#saving ??= this.#saveAll().finally(() => {
-      this.#saving = undefined;
-    });
+    this.#save();
   }
 
   async report(namespaceId: string, signal: AbortSignal): Promise<LossReport> {
-    await this.#saving;
+    while (this.#saving) await this.#saving;
     const { losses, config } = this.#parts;
     const ask = { namespaceId, limit: config.reportLimit };
     const { epoch, executions, total } = await losses.list(ask, signal);
     const omitted = total - executions.length + (this.#omitted.get(namespaceId) ?? 0);
     return { namespaceId, epoch, executions, omitted };
+  }
+
+  /** What is recorded between the last save and its end is saved by another round. */
+  #save(): void {
+    this.#saving ??= this.#saveAll().finally(() => {
+      this.#saving = undefined;
+      if (this.#waiting.length > 0) this.#save();
+    });
   }
 
   async #saveAll(): Promise<void> {
