@@ -1,5 +1,6 @@
 /** The loss report as Markdown: for people who have to tell their customers. */
-import type { LossOutcome, LossReport, LostExecution } from './loss-report.ts';
+import type { LossOutcome, LostExecution } from '../cell/shard/loss.ts';
+import type { LossReport } from './loss-report.ts';
 
 const HEADINGS: Readonly<Record<LossOutcome, string>> = {
   'rolled-back': 'Rolled back: the last steps of these executions did not survive',

@@ -6,14 +6,7 @@
  *  1. A loss is durable when `add` resolves; one of the same run and epoch replaces the earlier one.
  *  2. `list` gives the losses to the newest winning epoch, by workflow id.
  */
-import type { LostExecution } from './loss-report.ts';
-
-export type Loss = {
-  readonly namespaceId: string;
-  /** The epoch that won. */
-  readonly epoch: number;
-  readonly execution: LostExecution;
-};
+import type { Loss, LostExecution } from '../cell/shard/loss.ts';
 
 export interface Losses {
   add(losses: readonly Loss[], signal: AbortSignal): Promise<void>;

@@ -7,7 +7,7 @@
  */
 import type { RunRef } from './engine.ts';
 import type { LostContent } from './losing-branch.ts';
-import type { Loss, LossOutcome, LostExecution } from './replicas.ts';
+import type { Loss, LossOutcome, LostExecution } from './loss.ts';
 
 /** A piece of a losing branch: some of its transitions, and what became of them. */
 export type LostPiece = {

@@ -27,7 +27,8 @@ import type { Batch } from './gather.ts';
 import type { Ownership } from './ownership.ts';
 import type { Adoption, EncodedStep } from './record-codec.ts';
 import type { LossBook, LostPiece } from './loss-book.ts';
-import type { ApplyOutcome, LossOutcome, ReplicatedStep, RunImage } from './replicas.ts';
+import type { LossOutcome } from './loss.ts';
+import type { ApplyOutcome, ReplicatedStep, RunImage } from './replicas.ts';
 import type { RunSource } from './run-source.ts';
 import { supersede } from './supersede.ts';
 

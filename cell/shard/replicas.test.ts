@@ -5,7 +5,8 @@ import { settlePromises } from '../../kernel/testing/virtual-clock.ts';
 import { activity, startTimer } from '../history/testing/inputs.ts';
 import type { PlacementView } from './mark.ts';
 import { encodeRun, runOfRow } from './work-rows.ts';
-import type { ApplyOutcome, Loss, RunImage } from './replicas.ts';
+import type { Loss } from './loss.ts';
+import type { ApplyOutcome, RunImage } from './replicas.ts';
 import { calling, type Host, NS, QUEUE, ShardLab, wf } from './testing/shard-lab.ts';
 
 const forever = new AbortController().signal;

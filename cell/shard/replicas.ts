@@ -39,40 +39,6 @@ export type ApplyOutcome =
   /** Cannot be applied: the run is parked here and the transition is to be dead-lettered, with this reason. */
   | { readonly kind: 'refused'; readonly reason: string };
 
-/** What became of an execution whose branch lost (the table of PROTOCOLS 9). */
-export type LossOutcome =
-  /** Events after the common ancestor are not in the winning branch. */
-  | 'rolled-back'
-  /** Known to the loser alone, its id was free: it goes on. */
-  | 'adopted'
-  /** Known to the loser alone, its id was taken since: closed here. */
-  | 'superseded'
-  /** Closed on the loser, open on the winner: it goes on. */
-  | 'reopened'
-  /** Signals for a run that is closed on the winner. */
-  | 'signal-undeliverable';
-
-export type LostExecution = {
-  readonly workflowId: string;
-  readonly runId: string;
-  readonly outcome: LossOutcome;
-  /** Transitions of the losing branch: first and last number, and the epoch they were made in. */
-  readonly transitions: { readonly from: number; readonly to: number; readonly epoch: number };
-  /** Kinds of the events that were rolled back, in order; at most 100. */
-  readonly rolledBack: readonly string[];
-  /** Names of signals, and cancel requests, that were applied again. */
-  readonly reapplied: readonly string[];
-  /** Ids of activities that the losing branch had started or completed: they may run again. */
-  readonly mayHaveRunTwice: readonly string[];
-};
-
-/** What a failover cost, of one execution; `epoch` is the one that won. */
-export type Loss = {
-  readonly namespaceId: string;
-  readonly epoch: number;
-  readonly execution: LostExecution;
-};
-
 /** What the digest of an execution is made of (PROTOCOLS 10), at a transition number. */
 export type RunDigest = RunRef & {
   readonly transition: number;

@@ -19,14 +19,8 @@ import type { Ownership } from './ownership.ts';
 import { decodeRecord } from './record-codec.ts';
 import { executionNotFound } from './refusals.ts';
 import { ReplicaWriter } from './replica-writer.ts';
-import type {
-  ApplyOutcome,
-  Loss,
-  ReplicatedStep,
-  Replicas,
-  RunDigest,
-  RunImage,
-} from './replicas.ts';
+import type { Loss } from './loss.ts';
+import type { ApplyOutcome, ReplicatedStep, Replicas, RunDigest, RunImage } from './replicas.ts';
 import { chained, executionHash, NO_EVENTS, stateHash } from './run-digest.ts';
 import { RunSource, type WholeRun } from './run-source.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { LostExecution } from '../../replication/loss-report.ts';
+import type { LostExecution } from '../../cell/shard/loss.ts';
 import { doubled, lostSpanMs, missingOf, unexplained } from './judge.ts';
 import type { Acknowledged } from './load.ts';
 

@@ -1,6 +1,7 @@
 /** Losses in memory: for cells in memory, tests and the simulator. Bounded per namespace. */
-import type { LostExecution } from '../loss-report.ts';
-import type { Loss, Losses } from '../losses.ts';
+import type { LostExecution } from '../../cell/shard/loss.ts';
+import type { Loss } from '../../cell/shard/loss.ts';
+import type { Losses } from '../losses.ts';
 
 const MAX_LOSSES = 100_000;
 

@@ -12,7 +12,8 @@ import type {
   WireVerifyReport,
 } from '../../wire/atoll/replication.ts';
 import type { DigestDifference, LaneStatus, VerifyReport } from '../control.ts';
-import type { LossOutcome, LossReport } from '../loss-report.ts';
+import type { LossOutcome } from '../../cell/shard/loss.ts';
+import type { LossReport } from '../loss-report.ts';
 import type { LaneBacklog } from '../peer.ts';
 
 const OUTCOMES = [

@@ -2,8 +2,9 @@
 import type { Database } from '../../cell/storage/sql/database.ts';
 import { byteaArray, int8Array, textArray } from '../../cell/storage/sql/binary-array.ts';
 import { decodeCbor, encodeCbor } from '../../wire/cbor.ts';
-import type { LostExecution } from '../loss-report.ts';
-import type { Loss, Losses } from '../losses.ts';
+import type { LostExecution } from '../../cell/shard/loss.ts';
+import type { Loss } from '../../cell/shard/loss.ts';
+import type { Losses } from '../losses.ts';
 
 const ADD = `
   INSERT INTO loss (namespace_id, epoch, workflow_id, run_id, execution)
