@@ -7,7 +7,7 @@
  *     sides stand still at different ones. Where the other side is behind, a lane may be bringing it: all looks are taken,
  *     further and further apart.
  *  2. A difference that was repaired is looked at again before it counts as repaired.
- *  3. Memory is bounded by a page, whatever the number of runs; at most `MAX_LISTED` differences are listed, all are counted.
+ *  3. Memory is bounded by some pages, whatever the number of runs; at most `MAX_LISTED` differences are listed, all are counted.
  */
 import type { RunRef } from '../cell/shard/engine.ts';
 import type { Replicas, RunDigest } from '../cell/shard/replicas.ts';
@@ -35,6 +35,7 @@ export type CompareAsk = {
 
 /** Differences that a report lists. */
 const MAX_LISTED = 100;
+const SHARDS_AT_ONCE = 4;
 
 type Tally = { -readonly [Key in keyof VerifyReport]: VerifyReport[Key] } & {
   different: DigestDifference[];
@@ -65,18 +66,29 @@ export class DigestComparer {
     return this.#tally;
   }
 
+  /** Some shards at a time: a page waits for its moving runs, and calls are held while a handover compares. */
   async #compareOurs(signal: AbortSignal): Promise<void> {
+    const { shardCount } = this.#parts.replicas;
+    let next = 0;
+    const lane = async () => {
+      while (next < shardCount) {
+        const shard = next as ShardId;
+        next += 1;
+        await this.#compareShard(shard, signal);
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(shardCount, SHARDS_AT_ONCE) }, lane));
+  }
+
+  async #compareShard(shard: ShardId, signal: AbortSignal): Promise<void> {
     const { replicas, config } = this.#parts;
-    const { namespaceId } = this.#ask;
-    for (let shard = 0; shard < replicas.shardCount; shard += 1) {
-      const ask = { shard: shard as ShardId, namespaceId, afterSeq: 0 as Seq };
-      let after: string | undefined;
-      do {
-        const page = await replicas.runsOf(ask, { after, limit: config.copyPageRuns }, signal);
-        await this.#comparePage(page.runs, signal);
-        after = page.next;
-      } while (after !== undefined);
-    }
+    const ask = { shard, namespaceId: this.#ask.namespaceId, afterSeq: 0 as Seq };
+    let after: string | undefined;
+    do {
+      const page = await replicas.runsOf(ask, { after, limit: config.copyPageRuns }, signal);
+      await this.#comparePage(page.runs, signal);
+      after = page.next;
+    } while (after !== undefined);
   }
 
   async #comparePage(runs: readonly RunRef[], signal: AbortSignal): Promise<void> {
