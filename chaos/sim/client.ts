@@ -30,6 +30,8 @@ export type Order = {
   readonly shipWithinMs: number;
   readonly ships: boolean;
   readonly notes: number;
+  /** Numbers of notes that carry no request id: each is sent once, and not again unless refused. */
+  readonly anonymous?: readonly number[];
   readonly ending: 'none' | 'cancel' | 'terminate';
   readonly startsAgain: boolean;
 };
@@ -70,8 +72,11 @@ export class Client {
     if (this.#rng.chance(0.3)) await this.#start(`${workflowId}/start-1`);
     for (let note = 1; note <= notes; note += 1) {
       await this.#wait(this.#rng.fraction() * 4_000);
-      await this.#signal(runId, `${workflowId}/note-${note}`);
-      if (this.#rng.chance(0.3)) await this.#signal(runId, `${workflowId}/note-${note}`);
+      const isAnonymous = this.#order.anonymous?.includes(note) ?? false;
+      await this.#signal(runId, `${workflowId}/note-${note}`, isAnonymous);
+      if (this.#rng.chance(0.3) && !isAnonymous) {
+        await this.#signal(runId, `${workflowId}/note-${note}`);
+      }
     }
     await this.#wait(this.#rng.fraction() * 6_000);
     if (ending === 'cancel') await this.#cancel(runId);
@@ -99,17 +104,18 @@ export class Client {
     return runId;
   }
 
-  async #signal(runId: string, id: string): Promise<void> {
+  async #signal(runId: string, id: string, isAnonymous = false): Promise<void> {
     const { workflowId } = this.#order;
     const request = {
       namespace: NAMESPACE,
       workflowExecution: { workflowId, runId },
       signalName: 'signal',
-      requestId: id,
+      ...(isAnonymous ? {} : { requestId: id }),
       input: toPayloads(id),
       identity: 'client',
     };
-    await this.#write('signal', { name: 'SignalWorkflowExecution', request }, { runId, id });
+    const tries = isAnonymous ? 1 : TRIES;
+    await this.#write('signal', { name: 'SignalWorkflowExecution', request }, { runId, id, tries });
   }
 
   async #cancel(runId: string): Promise<void> {
@@ -139,10 +145,11 @@ export class Client {
   async #write(
     kind: Exclude<WriteKind, 'start'>,
     rpc: Parameters<typeof callUntilAnswered>[2],
-    { runId, id }: { readonly runId: string; readonly id: string },
+    about: { readonly runId: string; readonly id: string; readonly tries?: number },
   ): Promise<void> {
     const { workflowId } = this.#order;
-    const outcome = await callUntilAnswered(this.#callers, workflowId, rpc, { tries: TRIES });
+    const { runId, id, tries = TRIES } = about;
+    const outcome = await callUntilAnswered(this.#callers, workflowId, rpc, { tries });
     const { begunMs, endedMs } = outcome;
     if (outcome.kind === 'answered') {
       this.#acked(kind, runId, id);

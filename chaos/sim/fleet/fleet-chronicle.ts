@@ -12,6 +12,7 @@ import type { RunState } from '../../../cell/history/state.ts';
 import type { Transition } from '../../../cell/history/transition.ts';
 import { decodeRecord } from '../../../cell/shard/record-codec.ts';
 import { marksOf, type ChronicledRun, type Taken } from '../chronicle.ts';
+import { fromPayloads } from '../order-process.ts';
 import type { SeenRow } from '../watched-database.ts';
 
 export type CellLog = {
@@ -147,8 +148,33 @@ export class FleetChronicle {
         }
         this.requests.set(entry.requestId, { runId: entry.runId, number });
       }
+      for (const id of transition ? signalsIn(transition) : []) {
+        if (!this.requests.has(id)) this.requests.set(id, { runId, number });
+      }
     }
   }
+}
+
+/** How often a cell took a signal from its client, by what it carries: once each time that it was sent. */
+export function timesTaken(chronicle: FleetChronicle, id: string): number {
+  return [...chronicle.decided.values()].filter(({ transition }) =>
+    inputsOf(transition).some(({ attributes }) => {
+      return !attributes.requestId && String(fromPayloads(attributes.input)) === id;
+    }),
+  ).length;
+}
+
+/** What a transition took, in history or in the buffer; what a flush writes was taken before. */
+function inputsOf({ changes }: Transition) {
+  const flushes = changes.some(({ kind }) => kind === 'buffer-kept');
+  return changes.flatMap((change) => {
+    const event = change.kind === 'event-buffered' ? change.event : flushes ? undefined : change;
+    return event?.kind === 'WorkflowExecutionSignaled' ? [event] : [];
+  });
+}
+
+function signalsIn(transition: Transition): readonly string[] {
+  return inputsOf(transition).map(({ attributes }) => String(fromPayloads(attributes.input)));
 }
 
 function follow(ends: Map<string, Standing>, transition: Transition): void {

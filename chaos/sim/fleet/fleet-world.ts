@@ -38,7 +38,7 @@ import { Workers } from '../worker.ts';
 import { WorldTime } from '../world-time.ts';
 import { checkFleet, type FleetEvidence } from './checkers.ts';
 import { checkRows } from './check-rows.ts';
-import { FleetChronicle } from './fleet-chronicle.ts';
+import { FleetChronicle, timesTaken } from './fleet-chronicle.ts';
 import { FleetDirector } from './fleet-director.ts';
 import { MAP } from './late-map.ts';
 import { drawFleetWeather, Links } from './links.ts';
@@ -290,7 +290,7 @@ export class FleetWorld {
       Promise.all([...chronicle.runs.values()].map((run) => this.#read(run, histories))),
     );
     const digests = await this.#digests(chronicle);
-    const { journal, fleetChecks } = this;
+    const journal = this.#journal;
     const losses = this.#cells.flatMap((cell) => cell.losses.all());
     const common = { journal, orders: this.#orders, ledger: this.#ledger.calls, losses, digests };
     const marks = { activeIn: this.#activeIn, forced: this.#forced };
@@ -299,7 +299,7 @@ export class FleetWorld {
     const rows = [a, b].map((cell) => cell?.database.dump().runs ?? []);
     return [
       ...this.#cells.flatMap(({ breaches, database }) => [...breaches, ...database.breaches]),
-      ...checkFleet(evidence, fleetChecks),
+      ...checkFleet(evidence, this.#fleetChecks),
       ...this.#judgeAsOneCell(evidence),
       ...rows.flatMap((own) => checkRows(evidence, own, this.#checks)),
       ...journal.breaches,
@@ -319,7 +319,7 @@ export class FleetWorld {
     const starts = evidence.journal.writes.filter(({ runId }) => superseded.has(runId));
     for (const { requestId } of starts) evidence.chronicle.lostMarks.add(requestId);
     return [
-      ...checkOnce(evidence, tally),
+      ...checkOnce({ ...evidence, histories: this.#withoutRepeats(evidence) }, tally),
       ...checkAnswered(evidence, tally),
       ...checkDurability(evidence, tally),
       // A failover that is forced takes acknowledged writes away, for a while at least.
@@ -328,16 +328,24 @@ export class FleetWorld {
     ];
   }
 
-  debug() {
-    return { chronicle: this.#chronicle(), cells: this.#cells };
+  /** A signal without a request id may be in a history as often as a cell took it. */
+  #withoutRepeats({ chronicle, histories }: FleetEvidence): Map<string, ReadHistory> {
+    const capped = [...histories].map(([runId, history]) => {
+      const marks = new Map(history.marks);
+      for (const id of this.#anonymous) {
+        const mark = `signal ${runId} ${id}`;
+        const times = marks.get(mark) ?? 0;
+        if (times > 1 && times <= timesTaken(chronicle, id)) marks.set(mark, 1);
+      }
+      return [runId, { ...history, marks }] as const;
+    });
+    return new Map(capped);
   }
 
-  get journal(): Journal {
-    return this.#journal;
-  }
-
-  get fleetChecks(): Tally<FleetCheck> {
-    return this.#fleetChecks;
+  get #anonymous(): readonly string[] {
+    return this.#orders.flatMap(({ workflowId, anonymous = [] }) =>
+      anonymous.map((note) => `${workflowId}/note-${note}`),
+    );
   }
 
   async #read(
@@ -472,6 +480,7 @@ function drawOrders(rng: SeededRng, endMs: number): readonly Order[] {
       shipWithinMs: rng.integer(3_000, 15_000),
       ships: fate === 'ships',
       notes: rng.integer(0, 4),
+      anonymous: [1, 2, 3, 4].filter(() => rng.chance(0.3)),
       ending: rng.chance(0.75) ? 'none' : rng.pick(['cancel', 'terminate']),
       startsAgain: rng.chance(0.25),
     };

@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest';
+import type { RunDigest } from '../../../cell/shard/replicas.ts';
+import { Journal } from '../journal.ts';
+import { Tally } from '../tally.ts';
+import { checkFleet, type FleetEvidence } from './checkers.ts';
+import { FleetChronicle, type Decided } from './fleet-chronicle.ts';
+import { FleetWorld } from './fleet-world.ts';
+import { FLEET_CHECKS } from './tally.ts';
+
+const RUN = 'run-1';
+const ORDER = 'order-1';
+
+function decided(cell: string, number: number, epoch: number): Decided {
+  const transition = { namespaceId: 'ns', workflowId: ORDER, runId: RUN, number, epoch, at: 0 };
+  return {
+    cell,
+    atMs: number,
+    transition: { ...transition, changes: [] },
+    events: new Uint8Array(),
+  };
+}
+
+function digest(history: string): RunDigest {
+  const ref = { namespaceId: 'ns', workflowId: ORDER, runId: RUN };
+  return { ...ref, transition: 1, epoch: 1, history, state: 's', execution: 'e' };
+}
+
+/** A fleet in which transition 1 was decided in epoch 1 by cell a, and nothing is wrong. */
+function evidence(changes: Partial<FleetEvidence> = {}): FleetEvidence {
+  return {
+    journal: new Journal(),
+    chronicle: chronicle([decided('a', 1, 1)]),
+    histories: new Map(),
+    orders: [],
+    ledger: [],
+    activeIn: new Map([[1, 'a']]),
+    forced: new Set(),
+    losses: [],
+    digests: [{ runId: RUN, workflowId: ORDER, a: digest('h'), b: digest('h') }],
+    ...changes,
+  };
+}
+
+function chronicle(all: readonly Decided[], lost: readonly Decided[] = []): FleetChronicle {
+  const made = new FleetChronicle([], 'a');
+  for (const one of all) {
+    const { runId, number, epoch } = one.transition;
+    made.decided.set(`${runId}/${number}/${epoch}`, one);
+  }
+  made.lost.push(...lost);
+  return made;
+}
+
+const judge = (planted: FleetEvidence) => checkFleet(planted, new Tally(FLEET_CHECKS)).join();
+
+function loss(from: number, to: number): FleetEvidence['losses'][number] {
+  const names = { rolledBack: [], reapplied: [], mayHaveRunTwice: [] };
+  const transitions = { from, to, epoch: 1 };
+  const execution = {
+    workflowId: ORDER,
+    runId: RUN,
+    outcome: 'rolled-back' as const,
+    transitions,
+    ...names,
+  };
+  return { namespaceId: 'ns', epoch: 2, execution } as const;
+}
+
+describe('the checkers of a fleet', () => {
+  it('find nothing where nothing is wrong', () => {
+    expect(judge(evidence())).toBe('');
+  });
+
+  it('P2: a cell decided in an epoch of the other one', () => {
+    const bad = evidence({ chronicle: chronicle([decided('b', 1, 1)]) });
+    expect(judge(bad)).toContain('P2: cell b decided transition 1');
+  });
+
+  it('P6: a run differs, or is missing in a cell', () => {
+    const ref = { runId: RUN, workflowId: ORDER };
+    const differs = { ...ref, a: digest('h'), b: digest('other') };
+    expect(judge(evidence({ digests: [differs] }))).toContain('differs in history');
+    const missing = { ...ref, a: digest('h'), b: undefined };
+    expect(judge(evidence({ digests: [missing] }))).toContain('missing in cell b');
+  });
+
+  it('P5, P9: a transition is gone although nothing was forced, or no report names it', () => {
+    const gone = decided('a', 2, 1);
+    const made = chronicle([decided('a', 1, 1), gone], [gone]);
+    const forced = new Set([2]);
+    expect(judge(evidence({ chronicle: made }))).toContain('P5');
+    expect(judge(evidence({ chronicle: made, forced }))).toContain('P9');
+    expect(judge(evidence({ chronicle: made, forced, losses: [loss(3, 3)] }))).toContain('P9');
+    expect(judge(evidence({ chronicle: made, forced, losses: [loss(2, 3)] }))).toBe('');
+  });
+
+  it('P1: an acknowledged signal was neither applied again nor reported', () => {
+    const journal = new Journal();
+    const about = { workflowId: ORDER, runId: RUN, requestId: 'note', ackedMs: 5 };
+    journal.writes.push({ kind: 'signal', ...about });
+    const forced = new Set([2]);
+    expect(judge(evidence({ journal, forced }))).toContain('neither applied again nor reported');
+    const history = {
+      workflowId: ORDER,
+      runId: RUN,
+      events: [],
+      marks: new Map([[`signal ${RUN} note`, 1]]),
+    };
+    expect(judge(evidence({ journal, forced, histories: new Map([[RUN, history]]) }))).toBe('');
+  });
+});
+
+describe('a simulated fleet', { timeout: 120_000 }, () => {
+  it('does the same to the byte when its seed is run again', async () => {
+    const once = await new FleetWorld(3).run();
+    const again = await new FleetWorld(3).run();
+    expect(again.traceHash).toBe(once.traceHash);
+    expect(once.events).toBeGreaterThan(1_000);
+  });
+
+  it('keeps every promise on a handful of seeds, forced failovers among them', async () => {
+    for (const seed of [1, 6, 7, 8]) {
+      const { breaches } = await new FleetWorld(seed).run();
+      expect(breaches, `npm run sim -- --fleet --seed ${seed}`).toEqual([]);
+    }
+  });
+});
