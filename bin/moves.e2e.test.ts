@@ -37,6 +37,10 @@ describe('a namespace with a replica, under the official SDK', () => {
   let connections: { close(): Promise<void> }[] = [];
 
   beforeAll(async () => {
+    // A worker notes each task that a switch took from it; that is expected here.
+    const logger = new DefaultLogger('ERROR');
+    const telemetryOptions = { logging: { filter: { core: 'ERROR', other: 'ERROR' } as const } };
+    Runtime.install({ logger, telemetryOptions });
     const { address, admin } = await startDev(
       { host: '127.0.0.1', port: 0, data: undefined, namespaces: [] },
       { lifecycle, log: silentLog },
@@ -50,10 +54,6 @@ describe('a namespace with a replica, under the official SDK', () => {
     connections = [connection, native];
     client = new Client({ connection, namespace: NAMESPACE });
     const workflowsPath = fileURLToPath(new URL('./testing/workflows.ts', import.meta.url));
-    // A worker notes each task that a switch took from it; that is expected here.
-    const logger = new DefaultLogger('ERROR');
-    const telemetryOptions = { logging: { filter: { core: 'ERROR', other: 'ERROR' } as const } };
-    Runtime.install({ logger, telemetryOptions });
     const workflowBundle = await bundleWorkflowCode({ workflowsPath, logger });
     worker = await Worker.create({
       connection: native,
