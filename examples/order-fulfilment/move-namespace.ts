@@ -6,7 +6,7 @@
  */
 import { execFile } from 'node:child_process';
 
-const LONGEST_MS = 120_000;
+const LONGEST_MS = 300_000;
 
 export type Operator = {
   /** The `atoll` command, such as `npx atoll`. */
