@@ -6,23 +6,15 @@
  *  2. Faults stop at a drawn time; from then on the fleet is healthy and must come to rest: every run ended, every move
  *     over, both cells equal (P6, P7).
  */
-import { shardConfig, type ShardConfig } from '../../../cell/shard/config.ts';
 import type { RunDigest } from '../../../cell/shard/replicas.ts';
 import { MemoryFleetMap } from '../../../fleet/memory/fleet-map.ts';
 import { EMPTY_FLEET_MAP, type FleetMap } from '../../../fleet/map.ts';
 import { runningMove, type Move } from '../../../fleet/move.ts';
-import { registerCell, registerNamespace, type Change } from '../../../fleet/table.ts';
 import { sleep } from '../../../kernel/clock.ts';
 import { invariant } from '../../../kernel/invariant.ts';
 import { SeededRng } from '../../../kernel/testing/seeded-rng.ts';
-import { replicationConfig, type ReplicationConfig } from '../../../replication/config.ts';
 import { fromWireEvent, type WireEvent } from '../../../wire/event-codec.ts';
 import { callUntilAnswered, type Callers } from '../callers.ts';
-import { checkAnswered } from '../checkers/answered.ts';
-import { checkDurability } from '../checkers/durability.ts';
-import { checkEnds } from '../checkers/ends.ts';
-import { checkOnce } from '../checkers/once.ts';
-import { checkReads } from '../checkers/reads.ts';
 import { Client, type Order } from '../client.ts';
 import { readHistory, type ReadHistory } from '../evidence.ts';
 import { drawWeather, Faults } from '../faults.ts';
@@ -31,14 +23,15 @@ import { HostGate } from '../host-gate.ts';
 import { Journal } from '../journal.ts';
 import { Ledger } from '../ledger.ts';
 import { Network } from '../network.ts';
-import type { Fate } from '../order-process.ts';
 import { CHECKS, FAULTS, Tally, type Check, type Fault } from '../tally.ts';
 import { Trace } from '../trace.ts';
 import { Workers } from '../worker.ts';
 import { WorldTime } from '../world-time.ts';
+import { judgeAsOneCell } from './as-one-cell.ts';
+import { drawConfig, drawOrders, drawReplication, firstMap } from './draw-fleet.ts';
 import { checkFleet, type FleetEvidence } from './checkers.ts';
 import { checkRows } from './check-rows.ts';
-import { FleetChronicle, timesTaken } from './fleet-chronicle.ts';
+import { FleetChronicle } from './fleet-chronicle.ts';
 import { FleetDirector } from './fleet-director.ts';
 import { MAP } from './late-map.ts';
 import { drawFleetWeather, Links } from './links.ts';
@@ -131,15 +124,8 @@ export class FleetWorld {
       const plan = { id, config, replication, map: first, skewMs, shardCount: shards[id] };
       return new SimCell(this.#parts, { ...plan, rng: rng.fork(`cell ${id}`) });
     });
-    this.#router = new SimRouter({
-      time,
-      rng: rng.fork('router'),
-      links,
-      map,
-      cell,
-      tally: this.#acts,
-      first,
-    });
+    const way = { time, links, map, cell, first };
+    this.#router = new SimRouter({ ...way, rng: rng.fork('router'), tally: this.#acts });
     this.#operators = new Operators(this.#parts, rng.fork('operators'));
     this.#orders = drawOrders(rng.fork('orders'), this.#endMs);
     this.#callers = {
@@ -300,52 +286,10 @@ export class FleetWorld {
     return [
       ...this.#cells.flatMap(({ breaches, database }) => [...breaches, ...database.breaches]),
       ...checkFleet(evidence, this.#fleetChecks),
-      ...this.#judgeAsOneCell(evidence),
+      ...judgeAsOneCell(evidence, this.#checks),
       ...rows.flatMap((own) => checkRows(evidence, own, this.#checks)),
       ...journal.breaches,
     ];
-  }
-
-  /** As in one cell, by the branch that lasted; runs that were closed as superseded ended for no reason of their own. */
-  #judgeAsOneCell(evidence: FleetEvidence): readonly string[] {
-    const tally = this.#checks;
-    const superseded = new Set(
-      evidence.losses
-        .filter(({ execution }) => execution.outcome === 'superseded')
-        .map(({ execution }) => execution.runId),
-    );
-    const histories = new Map([...evidence.histories].filter(([runId]) => !superseded.has(runId)));
-    // A start that both cells took made two runs, and one of them had to give way.
-    const starts = evidence.journal.writes.filter(({ runId }) => superseded.has(runId));
-    for (const { requestId } of starts) evidence.chronicle.lostMarks.add(requestId);
-    return [
-      ...checkOnce({ ...evidence, histories: this.#withoutRepeats(evidence) }, tally),
-      ...checkAnswered(evidence, tally),
-      ...checkDurability(evidence, tally),
-      // A failover that is forced takes acknowledged writes away, for a while at least.
-      ...(this.#forced.size === 0 ? checkReads(evidence, tally) : []),
-      ...checkEnds({ ...evidence, histories }, tally),
-    ];
-  }
-
-  /** A signal without a request id may be in a history as often as a cell took it. */
-  #withoutRepeats({ chronicle, histories }: FleetEvidence): Map<string, ReadHistory> {
-    const capped = [...histories].map(([runId, history]) => {
-      const marks = new Map(history.marks);
-      for (const id of this.#anonymous) {
-        const mark = `signal ${runId} ${id}`;
-        const times = marks.get(mark) ?? 0;
-        if (times > 1 && times <= timesTaken(chronicle, id)) marks.set(mark, 1);
-      }
-      return [runId, { ...history, marks }] as const;
-    });
-    return new Map(capped);
-  }
-
-  get #anonymous(): readonly string[] {
-    return this.#orders.flatMap(({ workflowId, anonymous = [] }) =>
-      anonymous.map((note) => `${workflowId}/note-${note}`),
-    );
   }
 
   async #read(
@@ -418,71 +362,4 @@ export class FleetWorld {
     ];
     return this.#trace.about([...words, ...everywhere], EXCERPT_LINES);
   }
-}
-
-function firstMap(shards: { readonly a: number; readonly b: number }): FleetMap {
-  const cell = (address: string, count: number) => ({ region: 'r', address, shards: count });
-  const a = changed(registerCell(EMPTY_FLEET_MAP, 'a', cell('127.0.0.1:1', shards.a)));
-  const b = changed(registerCell(a, 'b', cell('127.0.0.1:2', shards.b)));
-  return changed(
-    registerNamespace(b, {
-      id: NAMESPACE_ID,
-      name: NAMESPACE,
-      description: '',
-      ownerEmail: '',
-      data: {},
-      retentionMs: 3 * 86_400_000,
-      registeredAt: 0,
-      cell: 'a',
-      replicas: ['b'],
-    }),
-  );
-}
-
-function changed(change: Change): FleetMap {
-  invariant(change.kind === 'changed', `the first map is refused: ${JSON.stringify(change)}`);
-  return change.map;
-}
-
-function drawReplication(rng: SeededRng): ReplicationConfig {
-  const small = rng.chance(0.3);
-  return replicationConfig({
-    callMs: rng.pick([1_500, 4_000]),
-    probeEveryMs: 500,
-    repairAfterMs: 1_000,
-    repairMaxMs: 4_000,
-    laneBudgetMs: rng.chance(0.4) ? rng.integer(1_000, 6_000) : 600_000,
-    ...(small ? { laneQueueBytes: 8_000, pushBytes: 3_000, pushItems: 5 } : {}),
-  });
-}
-
-function drawConfig(rng: SeededRng): ShardConfig {
-  return shardConfig({
-    checkpointIntervalMs: rng.integer(100, 3_000),
-    cachedRunLimit: rng.chance(0.4) ? rng.integer(1, 4) : 1_000,
-    recentHistoryBytes: rng.chance(0.5) ? 1 : 64 * 1024,
-    scanAgainMs: rng.chance(0.3) ? 5_000 : 600_000,
-    timerWindow: rng.chance(0.3) ? rng.integer(2, 10) : 20_000,
-    appendDeadlineMs: 1_000,
-    appendGiveUpMs: 3_000,
-    statementDeadlineMs: 1_500,
-  });
-}
-
-function drawOrders(rng: SeededRng, endMs: number): readonly Order[] {
-  const fates: readonly Fate[] = ['ships', 'ships', 'never-ships', 'declined', 'no-stock'];
-  return Array.from({ length: rng.integer(3, 6) }, (_, index): Order => {
-    const fate = rng.pick(fates);
-    return {
-      workflowId: `order-${index + 1}`,
-      fate,
-      beginsMs: rng.fraction() * endMs * 0.7,
-      shipWithinMs: rng.integer(3_000, 15_000),
-      ships: fate === 'ships',
-      notes: rng.integer(0, 4),
-      anonymous: [1, 2, 3, 4].filter(() => rng.chance(0.3)),
-      ending: rng.chance(0.75) ? 'none' : rng.pick(['cancel', 'terminate']),
-      startsAgain: rng.chance(0.25),
-    };
-  });
 }

@@ -1,0 +1,56 @@
+/**
+ * Judges a fleet as if it were one cell, by the branch of each run that lasted: what checkers of one cell say of it holds
+ * for a fleet, too, but for what a forced failover takes away.
+ */
+import { checkAnswered } from '../checkers/answered.ts';
+import { checkDurability } from '../checkers/durability.ts';
+import { checkEnds } from '../checkers/ends.ts';
+import { checkOnce } from '../checkers/once.ts';
+import { checkReads } from '../checkers/reads.ts';
+import type { Order } from '../client.ts';
+import type { ReadHistory } from '../evidence.ts';
+import type { Check, Tally } from '../tally.ts';
+import type { FleetEvidence } from './checkers.ts';
+import { timesTaken } from './fleet-chronicle.ts';
+
+/** As in one cell, by the branch that lasted; runs that were closed as superseded ended for no reason of their own. */
+export function judgeAsOneCell(evidence: FleetEvidence, tally: Tally<Check>): readonly string[] {
+  const superseded = new Set(
+    evidence.losses
+      .filter(({ execution }) => execution.outcome === 'superseded')
+      .map(({ execution }) => execution.runId),
+  );
+  const histories = new Map([...evidence.histories].filter(([runId]) => !superseded.has(runId)));
+  // A start that both cells took made two runs, and one of them had to give way.
+  const starts = evidence.journal.writes.filter(({ runId }) => superseded.has(runId));
+  for (const { requestId } of starts) evidence.chronicle.lostMarks.add(requestId);
+  return [
+    ...checkOnce({ ...evidence, histories: withoutRepeats(evidence) }, tally),
+    ...checkAnswered(evidence, tally),
+    ...checkDurability(evidence, tally),
+    // A failover that is forced takes acknowledged writes away, for a while at least.
+    ...(evidence.forced.size === 0 ? checkReads(evidence, tally) : []),
+    ...checkEnds({ ...evidence, histories }, tally),
+  ];
+}
+
+/** A signal without a request id may be in a history as often as a cell took it. */
+function withoutRepeats({ chronicle, histories, orders }: FleetEvidence): Map<string, ReadHistory> {
+  const anonymous = anonymousOf(orders);
+  const capped = [...histories].map(([runId, history]) => {
+    const marks = new Map(history.marks);
+    for (const id of anonymous) {
+      const mark = `signal ${runId} ${id}`;
+      const times = marks.get(mark) ?? 0;
+      if (times > 1 && times <= timesTaken(chronicle, id)) marks.set(mark, 1);
+    }
+    return [runId, { ...history, marks }] as const;
+  });
+  return new Map(capped);
+}
+
+function anonymousOf(orders: readonly Order[]): readonly string[] {
+  return orders.flatMap(({ workflowId, anonymous = [] }) =>
+    anonymous.map((note) => `${workflowId}/note-${note}`),
+  );
+}
