@@ -33,6 +33,8 @@ export interface OwnedShards {
 }
 
 const LOG_ROWS = 200;
+/** Digests of one call that may read at the same time: a page is more than a database connection lets wait. */
+const DIGESTS_AT_ONCE = 16;
 
 export class ShardReplicas implements Replicas {
   readonly #host: OwnedShards;
@@ -145,7 +147,13 @@ export class ShardReplicas implements Replicas {
     options: { readonly recompute: boolean },
     signal: AbortSignal,
   ): Promise<readonly (RunDigest | undefined)[]> {
-    return Promise.all(runs.map((run) => this.#digest(run, options, signal)));
+    const digests = runs.map((): RunDigest | undefined => undefined);
+    const waiting = runs.entries();
+    const lane = async () => {
+      for (const [i, run] of waiting) digests[i] = await this.#digest(run, options, signal);
+    };
+    await Promise.all(Array.from({ length: DIGESTS_AT_ONCE }, lane));
+    return digests;
   }
 
   async logAfter(
