@@ -4,12 +4,13 @@
  * Invariants
  *  1. A run that the engine does not know is left out, so that the judge misses it; any other failure ends the reading.
  */
-import { Client, Connection, WorkflowNotFoundError } from '@temporalio/client';
+import { Client, Connection, isGrpcServiceError } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
 import temporal from '@temporalio/proto';
 import type { ClientLine, RunRead } from './check.ts';
 
 const READING = 8;
+const NOT_FOUND = 5;
 
 type History = Awaited<ReturnType<ReturnType<Client['workflow']['getHandle']>['fetchHistory']>>;
 
@@ -41,7 +42,8 @@ async function readRun(client: Client, order: string, run: string): Promise<RunR
   try {
     return asRead(order, run, await client.workflow.getHandle(order, run).fetchHistory());
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
+    // The client leaves the errors of a history as they come.
+    if (isGrpcServiceError(error) && (error.code as number) === NOT_FOUND) return undefined;
     throw error;
   }
 }
