@@ -26,7 +26,6 @@ import type { HostParts } from './host-parts.ts';
 import { decodeNotes, encodeNotes } from './notes.ts';
 import { OwnedLog } from './owned-log.ts';
 import { encodeStep } from './record-codec.ts';
-import type { Delivery } from './replicas.ts';
 import { executionNotFound } from './refusals.ts';
 import { RunBook } from './run-book.ts';
 import { RunIndexing } from './run-indexing.ts';
@@ -214,11 +213,6 @@ export class Ownership {
       marks: this.standing.marks.durable(),
       lanes: this.#parts.lanes.position(this.shard),
     });
-  }
-
-  /** How far the lanes have brought the namespace's rows up to that seq. */
-  delivery(upTo: { readonly namespaceId: string; readonly seq: Seq }): Delivery {
-    return this.#parts.lanes.delivery(this.shard, upTo);
   }
 
   /** The log may be cut up to here. */

@@ -28,7 +28,7 @@ import type { Ownership } from './ownership.ts';
 import type { Adoption, EncodedStep } from './record-codec.ts';
 import type { LossBook, LostPiece } from './loss-book.ts';
 import type { LossOutcome } from './loss.ts';
-import type { ApplyOutcome, ReplicatedStep, RunImage } from './replicas.ts';
+import type { ApplyOutcome, ReplicatedStep, RunImage, LaneFeed } from './replicas.ts';
 import type { RunSource } from './run-source.ts';
 import { supersede } from './supersede.ts';
 
@@ -55,14 +55,21 @@ export class ReplicaWriter {
   readonly #rng: Rng;
   readonly #losses: LossBook;
   readonly #source: RunSource;
+  readonly #lanes: LaneFeed;
 
   constructor(
     ownership: Ownership,
-    parts: { readonly rng: Rng; readonly losses: LossBook; readonly source: RunSource },
+    parts: {
+      readonly rng: Rng;
+      readonly losses: LossBook;
+      readonly source: RunSource;
+      readonly lanes: LaneFeed;
+    },
   ) {
     this.#ownership = ownership;
     this.#rng = parts.rng;
     this.#source = parts.source;
+    this.#lanes = parts.lanes;
     this.#losses = parts.losses;
   }
 
@@ -140,7 +147,8 @@ export class ReplicaWriter {
       const { run } = here;
       if (!run || run.pending) return undefined;
       const { namespaceId } = state;
-      const delivery = this.#ownership.delivery({ namespaceId, seq: run.committedSeq });
+      const upTo = { namespaceId, seq: run.committedSeq };
+      const delivery = this.#lanes.delivery(this.#ownership.shard, upTo);
       const acts = this.#acts(state);
       if (!acts && delivery !== 'done') throw stillToBeSent(state);
       const head = run.head;

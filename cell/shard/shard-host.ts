@@ -267,7 +267,8 @@ export class ShardHost implements Engine {
       ownership: (target: Target, signal: AbortSignal) => this.#ownership(target, signal),
       ownershipOf: (shard: ShardId, signal: AbortSignal) => this.#ownerOf(shard).owned(signal),
     };
-    return new ShardReplicas({ host, log, views, clock, rng, statementDeadlineMs, lossOf });
+    const lanes = this.#options.lanes ?? noLanes;
+    return new ShardReplicas({ host, log, views, clock, rng, statementDeadlineMs, lossOf, lanes });
   }
 
   #owner(target: Target): ShardOwner {

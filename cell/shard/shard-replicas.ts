@@ -20,7 +20,14 @@ import { decodeRecord } from './record-codec.ts';
 import { executionNotFound } from './refusals.ts';
 import { ReplicaWriter } from './replica-writer.ts';
 import type { Loss } from './loss.ts';
-import type { ApplyOutcome, ReplicatedStep, Replicas, RunDigest, RunImage } from './replicas.ts';
+import type {
+  LaneFeed,
+  ApplyOutcome,
+  ReplicatedStep,
+  Replicas,
+  RunDigest,
+  RunImage,
+} from './replicas.ts';
 import { chained, executionHash, NO_EVENTS, stateHash } from './run-digest.ts';
 import { RunSource, type WholeRun } from './run-source.ts';
 
@@ -47,6 +54,7 @@ export class ShardReplicas implements Replicas {
     readonly rng: Rng;
     readonly losses: LossBook;
     readonly source: RunSource;
+    readonly lanes: LaneFeed;
   };
 
   constructor(options: {
@@ -56,6 +64,7 @@ export class ShardReplicas implements Replicas {
     readonly clock: Clock;
     readonly rng: Rng;
     readonly statementDeadlineMs: number;
+    readonly lanes: LaneFeed;
     /** Told of what a forced failover cost, as it shows. */
     readonly lossOf: (loss: Loss) => void;
   }) {
@@ -66,7 +75,7 @@ export class ShardReplicas implements Replicas {
     this.#deadlineMs = options.statementDeadlineMs;
     this.#source = new RunSource(options.views, options.clock, options.statementDeadlineMs);
     const losses = new LossBook(options.lossOf);
-    this.#writing = { rng: options.rng, losses, source: this.#source };
+    this.#writing = { rng: options.rng, losses, source: this.#source, lanes: options.lanes };
   }
 
   get shardCount(): number {
