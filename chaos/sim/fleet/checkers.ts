@@ -114,6 +114,7 @@ function checkInputs(evidence: FleetEvidence, tally: Tally<FleetCheck>): string[
 /** P4: an activity of one attempt was started at most once an epoch. */
 function checkStarts({ chronicle }: FleetEvidence, tally: Tally<FleetCheck>): string[] {
   const single = new Set<string>();
+  const retried = new Set<string>();
   const seen = new Map<string, number>();
   const changes = [...chronicle.decided.values()].flatMap(({ transition }) =>
     transition.changes.map((change) => ({ change, ...transition })),
@@ -121,12 +122,14 @@ function checkStarts({ chronicle }: FleetEvidence, tally: Tally<FleetCheck>): st
   for (const { change, runId } of changes) {
     if (change.kind !== 'ActivityTaskScheduled') continue;
     const { retryPolicy } = change.attributes;
-    if (retryPolicy?.maximumAttempts === 1) single.add(`${runId}/${change.eventId}`);
+    const of = retryPolicy?.maximumAttempts === 1 ? single : retried;
+    of.add(`${runId}/${change.eventId}`);
   }
   for (const { change, runId, epoch } of changes) {
     if (change.kind !== 'activity-started') continue;
     const activity = `${runId}/${change.scheduledEventId}`;
-    if (!single.has(activity)) continue;
+    // Branches may have different activities at one event id.
+    if (!single.has(activity) || retried.has(activity)) continue;
     const key = `${activity} in epoch ${epoch}`;
     seen.set(key, (seen.get(key) ?? 0) + 1);
   }
