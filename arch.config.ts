@@ -128,10 +128,14 @@ export const forbidden: readonly IForbiddenRuleType[] = [
   },
   {
     name: 'replication-sql-sees-the-database',
-    comment: "replication's tables lie in the cell's database, reached through its small door",
+    comment:
+      "replication's tables lie in the cell's database, reached through its small door; what they hold is named by the shards",
     severity: 'error',
     from: { path: '^replication/sql/', pathNot: [TESTS] },
-    to: { path: '^cell/', pathNot: '^cell/storage/sql/(database|binary-array)\\.ts$' },
+    to: {
+      path: '^cell/',
+      pathNot: '^cell/(storage/sql/(database|binary-array)|shard/loss)\\.ts$',
+    },
   },
   {
     name: 'admin-sees-ports',
