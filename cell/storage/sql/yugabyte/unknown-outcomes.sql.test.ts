@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../../kernel/clock.ts';
 import { silentLog } from '../../../../kernel/log.ts';
@@ -121,7 +121,8 @@ test('a new database gets its tables, and none of the settings that only Postgre
   );
   expect(options).toEqual([]);
   const applied = await runSql(url, 'SELECT count(*)::int4 AS count FROM schema_migration');
-  expect(applied).toEqual([{ count: 3 }]);
+  const all = readdirSync('cell/storage/migrations').length;
+  expect(applied).toEqual([{ count: all }]);
 });
 
 test('the driver leaves no log file behind', async () => {
