@@ -45,6 +45,8 @@ export class CachedRun {
   /** Recent events, contiguous, up to the newest decided one. Those after `savedEventId` are in no view yet. */
   chunks: Chunk[] = [];
   savedEventId: number;
+  /** Events of branches that lost, which no checkpoint holds yet. */
+  lostChunks: readonly { readonly historyId: string; readonly chunk: Chunk }[] = [];
   /** `committed` is newer than the run's view row. */
   dirty = false;
   /** The number of the save that wrote the view row; 0 = loaded, or never saved. */

@@ -86,6 +86,11 @@ function planRun(
   const lastEventId = state.nextEventId - 1;
   const history = unsavedHistory(run, lastEventId);
   if (history) rows.history.push(history);
+  const { lostChunks } = run;
+  for (const { historyId, chunk } of lostChunks) {
+    const range = { firstEventId: chunk.first, lastEventId: chunk.last };
+    rows.history.push({ ...ref, runId: historyId, ...range, events: chunk.events });
+  }
   const work = workRows(state);
   if (run.indexWanted > run.indexed) work.set(INDEX_WORK, undefined);
   diffWork(run, work, rows);
@@ -93,6 +98,7 @@ function planRun(
   return (save) => {
     run.savedIn = save;
     run.storedWork = work;
+    run.lostChunks = run.lostChunks.slice(lostChunks.length);
     // Another branch was adopted meanwhile: none of its events are saved.
     if (run.branch === branch) {
       run.savedEventId = lastEventId;

@@ -231,7 +231,7 @@ describe('a planned move', () => {
 
 describe('after a forced failover', () => {
   test('the losing branch is given up, and its signals are applied once by the winner', async () => {
-    const { a, b, ship, move, losses } = await twoCells();
+    const { a, b, labA, ship, move, losses } = await twoCells();
     await a.start('w');
     await ship('a');
     await a.signal('w', 'unheard-1');
@@ -258,7 +258,41 @@ describe('after a forced failover', () => {
     const taken = await a.shards.replicas().adopt(await image(b, 'w'), forever);
     expect(taken.kind).toBe('applied');
     await a.settle();
+    const rows = [...labA.tables.history.values()].flatMap((each) => [...each.values()]);
+    const { runId } = (await image(b, 'w')).state;
+    const kept = rows.filter((row) => row.runId === runId).map((row) => row.lastEventId);
+    expect(Math.max(...kept)).toBe(4); // Both signals are still there to be read.
     expect(await digest(a, 'w', true)).toEqual(await digest(b, 'w'));
+  });
+
+  test('a request that only the losing branch had taken is new again', async () => {
+    const { a, b, ship, move } = await twoCells();
+    await a.start('w');
+    await ship('a');
+    await a.ask('w', { kind: 'request-cancel', requestId: 'c', reason: '', identity: 'client' });
+    move('2@2', 'b');
+    await b.shards.replicas().observe(NS, forever);
+    await b.signal('w', 'after');
+    await a.shards.replicas().observe(NS, forever);
+    await a.shards.replicas().adopt(await image(b, 'w'), forever);
+    await a.settle();
+    const { execution } = await a.ownership.at(wf('w'), forever, (found) => found);
+    expect(execution.ledger.find('c')).toBeUndefined();
+    expect(execution.ledger.find('after')?.kind).toBe('signal');
+    expect(await digest(a, 'w', true)).toEqual(await digest(b, 'w'));
+  });
+
+  test('a standby answers for a branch that lost there only once the acting cell has it', async () => {
+    const { a, b, ship, move } = await twoCells();
+    await a.start('w');
+    await ship('a');
+    await a.signal('w', 'unheard');
+    move('2@2', 'b');
+    await b.shards.replicas().observe(NS, forever);
+    await b.signal('w', 'after');
+    move('3@3', 'a'); // b stands by again before it heard of the branch of a.
+    await b.shards.replicas().observe(NS, forever);
+    expect(kinds(await ship('a')).at(-1)).toBe('undecided');
   });
 
   test('what the winner has not touched goes on where the loser left it', async () => {

@@ -147,6 +147,12 @@ export class RunBook {
     if (historyId !== branch.historyId) {
       const lost = { historyId: branch.historyId, lineage: committed?.lineage ?? [] };
       run.branch = { historyId, lost: [...branch.lost, lost].slice(-KEPT_BRANCHES) };
+      const { historyId: lostId } = branch;
+      const unsaved = run.chunks.filter(({ first }) => first > run.savedEventId);
+      run.lostChunks = [
+        ...run.lostChunks,
+        ...unsaved.map((chunk) => ({ historyId: lostId, chunk })),
+      ];
       run.chunks = [chunkOf(adoption)];
       run.savedEventId = 0;
     }
