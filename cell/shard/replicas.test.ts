@@ -206,6 +206,17 @@ describe('a planned move', () => {
     await expect(again.signal('w')).rejects.toThrow('is moving to another cell');
   });
 
+  test('closes a shard that heard late of the move before it', async () => {
+    const { a } = await twoCells();
+    await a.start('w');
+    a.placement = placed('9@3 active handover'); // Back here in epoch 3, and on its way again since revision 8.
+    await a.shards.replicas().observe(NS, forever);
+    await a.shards.replicas().gate({ namespaceId: NS, moveId: 'm', revision: 8 }, forever);
+    await expect(a.signal('w')).rejects.toThrow('is moving to another cell');
+    a.placement = placed('10@3 active');
+    await a.signal('w');
+  });
+
   test('is not begun against a map that does not show it', async () => {
     const { a } = await twoCells();
     const gate = a.shards.replicas().gate({ namespaceId: NS, moveId: 'm', revision: 2 }, forever);

@@ -76,8 +76,9 @@ export class ShardStanding {
         `namespace ${namespaceId} is not in handover from here by revision ${placement?.revision ?? 0} of the fleet map: look at the move again`,
       );
     }
-    const { epoch } = placement;
-    await this.#write({ kind: 'gated', namespaceId, moveId, epoch, revision }).committed;
+    // The map that this cell saw, which may be newer than the move's: a mark never goes back behind an earlier one.
+    const { epoch, revision: seen } = placement;
+    await this.#write({ kind: 'gated', namespaceId, moveId, epoch, revision: seen }).committed;
   }
 
   /** Writes what the map asks for; resolves once the newest mark of the namespace is durable. */
