@@ -217,7 +217,8 @@ export class ShardReplicas implements Replicas {
     signal: AbortSignal,
   ): Promise<RunDigest | undefined> {
     const ownership = await this.#host.ownership(ref, signal);
-    if (recompute) forgetSettled(ownership, ref);
+    // What memory holds only to be quick is read again from the store: damage shows there.
+    if (recompute) ownership.memory.forget(ref);
     const found = await this.#source.read(ownership, ref, signal);
     if (!found) {
       await orAbort(ownership.log.prove(), signal);
@@ -263,11 +264,6 @@ function* unsavedRuns(
   for (const { ref, dirty, committedSeq } of ownership.memory.cachedRuns()) {
     if (dirty && ref.namespaceId === namespaceId && committedSeq > afterSeq) yield ref;
   }
-}
-
-/** What memory holds only to be quick is read again from the store: damage shows there. */
-function forgetSettled(ownership: Ownership, ref: RunRef): void {
-  ownership.memory.forget(ref);
 }
 
 /** Steps of one workflow id together, in their order. */
