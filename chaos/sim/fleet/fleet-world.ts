@@ -30,7 +30,7 @@ import { WorldTime } from '../world-time.ts';
 import { judgeAsOneCell } from './as-one-cell.ts';
 import { drawConfig, drawOrders, drawReplication, firstMap } from './draw-fleet.ts';
 import { checkFleet, type FleetEvidence } from './checkers.ts';
-import { checkRows } from './check-rows.ts';
+import { checkViews } from '../checkers/views.ts';
 import { FleetChronicle } from './fleet-chronicle.ts';
 import { FleetDirector } from './fleet-director.ts';
 import { MAP } from './late-map.ts';
@@ -287,7 +287,7 @@ export class FleetWorld {
       ...this.#cells.flatMap(({ breaches, database }) => [...breaches, ...database.breaches]),
       ...checkFleet(evidence, this.#fleetChecks),
       ...judgeAsOneCell(evidence, this.#checks),
-      ...rows.flatMap((own) => checkRows(evidence, own, this.#checks)),
+      ...rows.flatMap((own) => checkViews(evidence, own, this.#checks)),
       ...journal.breaches,
     ];
   }
