@@ -11,7 +11,7 @@ import { withDeadline } from '../kernel/deadline.ts';
 import type { Log } from '../kernel/log.ts';
 import type { Rng } from '../kernel/rng.ts';
 import type { DeadLetters } from '../replication/dead-letters.ts';
-import type { Losses } from '../replication/losses.ts';
+import type { Losses } from '../replication/losses/losses.ts';
 import { MemoryDeadLetters } from '../replication/memory/dead-letters.ts';
 import { MemoryLosses } from '../replication/memory/losses.ts';
 

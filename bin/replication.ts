@@ -16,20 +16,20 @@ import type { Log } from '../kernel/log.ts';
 import type { Metrics } from '../kernel/metrics.ts';
 import type { Rng } from '../kernel/rng.ts';
 import type { RpcHandler } from '../kernel/rpc/server-call.ts';
-import { ServedCellControl } from '../replication/cell-control.ts';
+import { ServedCellControl } from '../replication/control/cell-control.ts';
 import { replicationConfig, type ReplicationConfig } from '../replication/config.ts';
 import type { DeadLetters } from '../replication/dead-letters.ts';
-import { ImageParts } from '../replication/image-parts.ts';
-import { LaneSender } from '../replication/lane-sender.ts';
-import { LossRecorder } from '../replication/loss-recorder.ts';
+import { ImageParts } from '../replication/receiver/image-parts.ts';
+import { LaneSender } from '../replication/lanes/lane-sender.ts';
+import { LossRecorder } from '../replication/losses/loss-recorder.ts';
 import type { Loss } from '../cell/shard/loss.ts';
-import type { Losses } from '../replication/losses.ts';
+import type { Losses } from '../replication/losses/losses.ts';
 import { PlacementFollower } from '../replication/placement-follower.ts';
-import { Receiver } from '../replication/receiver.ts';
+import { Receiver } from '../replication/receiver/receiver.ts';
 import { CellCalls } from '../replication/rpc/cell-calls.ts';
 import { isReplicationPath, replicationRpcHandler } from '../replication/rpc/handler.ts';
 import { PeerClient } from '../replication/rpc/peer-client.ts';
-import { SourceReports } from '../replication/source-reports.ts';
+import { SourceReports } from '../replication/receiver/source-reports.ts';
 import type { TokenKeyRing } from '../wire/signed-token.ts';
 
 export type ReplicationOptions = {

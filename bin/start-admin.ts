@@ -14,7 +14,7 @@ import type { Lifecycle } from '../kernel/lifecycle.ts';
 import type { Log } from '../kernel/log.ts';
 import { systemRng } from '../kernel/rng.ts';
 import { RpcServer } from '../kernel/rpc/server.ts';
-import { CellControlClient } from '../replication/cell-control-client.ts';
+import { CellControlClient } from '../replication/control/cell-control-client.ts';
 import { CellCalls } from '../replication/rpc/cell-calls.ts';
 import { encodeStatusDetails } from '../wire/failures.ts';
 import type { TokenKeyRing } from '../wire/signed-token.ts';

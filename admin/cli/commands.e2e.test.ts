@@ -9,7 +9,7 @@ import { AtollError } from '../../kernel/errors.ts';
 import { silentLog } from '../../kernel/log.ts';
 import { systemRng } from '../../kernel/rng.ts';
 import { RpcServer } from '../../kernel/rpc/server.ts';
-import type { CellControl, LaneStatus } from '../../replication/control.ts';
+import type { CellControl, LaneStatus } from '../../replication/control/control.ts';
 import { Orchestrator } from '../moves/orchestrator.ts';
 import { adminRpcHandler } from '../service/admin-service.ts';
 import { addOperatorCommands } from './commands.ts';

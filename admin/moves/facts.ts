@@ -6,7 +6,7 @@
  */
 import type { MovePhase } from '../../fleet/move.ts';
 import type { ErrorCode } from '../../kernel/errors.ts';
-import type { LaneStatus, ShardBarrier, VerifyReport } from '../../replication/control.ts';
+import type { LaneStatus, ShardBarrier, VerifyReport } from '../../replication/control/control.ts';
 
 /** What a cell answered, or why it did not. */
 export type Answer<Value> =

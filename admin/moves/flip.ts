@@ -2,7 +2,7 @@
  * What a flip needs (PROTOCOLS 8.2): every shard's gate, every barrier applied at the target, no dead letter or parked
  * run, equal digests. The flip itself is a compare-and-set (fleet/handover.ts).
  */
-import type { LaneStatus, ShardBarrier } from '../../replication/control.ts';
+import type { LaneStatus, ShardBarrier } from '../../replication/control/control.ts';
 import type { Facts } from './facts.ts';
 
 export type Missing = {

@@ -1,5 +1,5 @@
 /** What keeps a lane from carrying a planned move (D10), in the words that plan and steps share. */
-import type { LaneStatus } from '../../replication/control.ts';
+import type { LaneStatus } from '../../replication/control/control.ts';
 import { MOVE_PACE } from './facts.ts';
 
 export type Trouble = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Move, MovePhase } from '../../fleet/move.ts';
-import type { LaneStatus, VerifyReport } from '../../replication/control.ts';
+import type { LaneStatus, VerifyReport } from '../../replication/control/control.ts';
 import { MOVE_PACE, NO_FACTS, type Facts, type Step } from './facts.ts';
 import { nextStep } from './next-step.ts';
 

@@ -5,7 +5,7 @@
 import type { CachedFleetMap } from '../../fleet/cached-map.ts';
 import type { Namespace } from '../../fleet/map.ts';
 import { runningMove, settledMove } from '../../fleet/move.ts';
-import type { LaneStatus } from '../../replication/control.ts';
+import type { LaneStatus } from '../../replication/control/control.ts';
 import type { Answer } from './facts.ts';
 import { laneBlocker, laneDelay, laneSilence } from './lane-trouble.ts';
 

@@ -2,7 +2,7 @@
 import type { CachedFleetMap } from '../../fleet/cached-map.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Log } from '../../kernel/log.ts';
-import type { CellControl } from '../../replication/control.ts';
+import type { CellControl } from '../../replication/control/control.ts';
 
 /** The cells of the fleet by id. A cell that is away answers `unavailable` call by call. */
 export interface CellDirectory {

@@ -1,7 +1,7 @@
 /** The fleet's words as messages of `atoll.admin.v1`. */
 import { DEFAULT_REPLICATION, type Namespace } from '../../fleet/map.ts';
 import type { Move } from '../../fleet/move.ts';
-import type { LaneStatus } from '../../replication/control.ts';
+import type { LaneStatus } from '../../replication/control/control.ts';
 import type { LaneMessage, MoveMessage, NamespaceMessage } from '../../wire/atoll/admin.ts';
 import type { Answer } from '../moves/facts.ts';
 

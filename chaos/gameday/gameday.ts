@@ -6,8 +6,8 @@
  * Place: main.ts gives it processes and a worker; judge.ts judges.
  */
 import { sleep, systemClock } from '../../kernel/clock.ts';
-import { lossReportText } from '../../replication/loss-report-text.ts';
-import type { LossReport } from '../../replication/loss-report.ts';
+import { lossReportText } from '../../replication/losses/loss-report-text.ts';
+import type { LossReport } from '../../replication/losses/loss-report.ts';
 import type { Fleet } from './fleet.ts';
 import { assertDone, failedSince, moveTo, NAMESPACE, textOf, type Ground } from './ground.ts';
 import { doubled, lostSpanMs, missingOf, unexplained } from './judge.ts';

@@ -5,7 +5,7 @@
  *  1. An acknowledged write that is neither there nor in an execution of the loss report is unexplained.
  *  2. A signal that is there twice is a fault, too: what is applied again is applied once.
  */
-import type { LossReport } from '../../replication/loss-report.ts';
+import type { LossReport } from '../../replication/losses/loss-report.ts';
 import type { Acknowledged } from './load.ts';
 
 /** What the engine has of a run: the tokens in its history, in order; undefined: it does not know the run. */

@@ -12,9 +12,9 @@ import { AtollError, toAtollError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
 import * as api from '../../wire/atoll/replication.ts';
 import type { TokenKeyRing } from '../../wire/signed-token.ts';
-import type { CellControl } from '../control.ts';
-import type { ImageParts } from '../image-parts.ts';
-import type { Receiver } from '../receiver.ts';
+import type { CellControl } from '../control/control.ts';
+import type { ImageParts } from '../receiver/image-parts.ts';
+import type { Receiver } from '../receiver/receiver.ts';
 import { callerOf, SIGNATURE_HEADER, type Caller } from './call-signature.ts';
 import {
   backlogFromWire,

@@ -11,9 +11,9 @@ import type {
   WireRun,
   WireVerifyReport,
 } from '../../wire/atoll/replication.ts';
-import type { DigestDifference, LaneStatus, VerifyReport } from '../control.ts';
+import type { DigestDifference, LaneStatus, VerifyReport } from '../control/control.ts';
 import type { LossOutcome } from '../../cell/shard/loss.ts';
-import type { LossReport } from '../loss-report.ts';
+import type { LossReport } from '../losses/loss-report.ts';
 import type { LaneBacklog } from '../peer.ts';
 
 const OUTCOMES = [

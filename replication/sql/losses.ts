@@ -4,7 +4,7 @@ import { byteaArray, int8Array, textArray } from '../../cell/storage/sql/binary-
 import { decodeCbor, encodeCbor } from '../../wire/cbor.ts';
 import type { LostExecution } from '../../cell/shard/loss.ts';
 import type { Loss } from '../../cell/shard/loss.ts';
-import type { Losses } from '../losses.ts';
+import type { Losses } from '../losses/losses.ts';
 
 const ADD = `
   INSERT INTO loss (namespace_id, epoch, workflow_id, run_id, execution)

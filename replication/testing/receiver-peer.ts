@@ -5,7 +5,7 @@ import { AtollError } from '../../kernel/errors.ts';
 import type { RunRef } from '../../cell/shard/engine.ts';
 import type { ApplyOutcome, RunDigest } from '../../cell/shard/replicas.ts';
 import type { ImagePush, LaneBacklog, ReplicaPeer, RunsPage, StepPush } from '../peer.ts';
-import type { Receiver } from '../receiver.ts';
+import type { Receiver } from '../receiver/receiver.ts';
 
 export type Fate = {
   /** The request never arrives. */

@@ -9,7 +9,11 @@ import { sleep } from '../../../kernel/clock.ts';
 import { AtollError } from '../../../kernel/errors.ts';
 import type { Rng } from '../../../kernel/rng.ts';
 import type { VirtualClock } from '../../../kernel/testing/virtual-clock.ts';
-import type { CellControl, LaneStatus, ShardBarrier } from '../../../replication/control.ts';
+import type {
+  CellControl,
+  LaneStatus,
+  ShardBarrier,
+} from '../../../replication/control/control.ts';
 
 const SHARDS = 2;
 const PROBES = { parked: 0, deadLetters: 0, copied: 0, total: 0, acknowledgedMsAgo: 10 };

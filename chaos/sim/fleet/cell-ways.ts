@@ -9,8 +9,8 @@ import type {
   LossEstimate,
   ShardBarrier,
   VerifyReport,
-} from '../../../replication/control.ts';
-import type { LossReport } from '../../../replication/loss-report.ts';
+} from '../../../replication/control/control.ts';
+import type { LossReport } from '../../../replication/losses/loss-report.ts';
 import type {
   ImagePush,
   LaneBacklog,
@@ -18,7 +18,7 @@ import type {
   RunsPage,
   StepPush,
 } from '../../../replication/peer.ts';
-import type { Receiver } from '../../../replication/receiver.ts';
+import type { Receiver } from '../../../replication/receiver/receiver.ts';
 import type { Links } from './links.ts';
 import type { Place } from './place.ts';
 

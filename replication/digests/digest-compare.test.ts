@@ -1,0 +1,136 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ServedCellControl } from '../control/cell-control.ts';
+import { replicationConfig } from '../config.ts';
+import type { VerifyReport } from '../control/control.ts';
+import { namespaceOf } from '../testing/stub-map.ts';
+import { NO_FAULT } from '../testing/receiver-peer.ts';
+import { NS, runRef, TwoCells } from '../testing/two-cells.ts';
+
+describe('the comparer', () => {
+  let cells: TwoCells;
+  beforeEach(async () => {
+    cells = new TwoCells();
+    for (let i = 0; i < 450; i += 1) cells.a.replicas.write(runRef(i), { epoch: 1, text: 'x' });
+    await cells.settle();
+  });
+  afterEach(() => cells.close());
+
+  const control = () =>
+    new ServedCellControl({
+      ...cells.a,
+      cellId: 'a',
+      map: cells.map,
+      losses: { report: () => Promise.reject(new Error('not asked')) },
+      peerOf: () => cells.a.out,
+      clock: cells.clock,
+      config: replicationConfig(),
+    });
+
+  async function verify(repair: boolean, meanwhile: () => void = () => {}): Promise<VerifyReport> {
+    const ask = { namespaceId: NS, against: 'b', repair };
+    const asked = control().verify(ask, new AbortController().signal);
+    let report: VerifyReport | undefined;
+    void asked.then((done) => (report = done));
+    while (report === undefined) {
+      meanwhile();
+      await cells.clock.advanceSettled(50);
+    }
+    return asked;
+  }
+
+  it('finds every execution equal after a quiet replication', async () => {
+    expect(await verify(false)).toMatchObject({
+      compared: 450,
+      equal: 450,
+      differences: 0,
+      moving: 0,
+    });
+  });
+
+  it('accuses nobody while transitions are under way', async () => {
+    let n = 0;
+    const report = await verify(false, () => {
+      for (let k = 0; k < 40; k += 1)
+        cells.a.replicas.write(runRef(n++ % 450), { epoch: 1, text: 'y' });
+    });
+    expect(report.differences).toBe(0);
+    expect(report.compared).toBe(450);
+  });
+
+  it('accuses nobody whose steps a slow lane is still bringing', async () => {
+    cells.a.out.fate = (method) => ({ ...NO_FAULT, delayMs: method === 'steps' ? 1_500 : 1 });
+    cells.a.replicas.write(runRef(1), { epoch: 1, text: 'y' });
+    cells.a.replicas.write(runRef(500), { epoch: 1, text: 'new' });
+    expect(await verify(false)).toMatchObject({ compared: 451, equal: 451, differences: 0 });
+  });
+
+  it('finds what is missing, behind, ahead of its history, or wrong inside, and repairs it', async () => {
+    const { replicas } = cells.b;
+    replicas.forget(runRef(1));
+    replicas.corrupted.set('run-2', { history: 'other' });
+    replicas.corrupted.set('run-3', { state: 'other' });
+    replicas.corrupted.set('run-4', { execution: 'other' });
+    replicas.corrupted.set('run-5', { transition: 7 });
+    const found = await verify(false);
+    const what = Object.fromEntries(found.different.map((one) => [one.runId, one.what]));
+    expect(what).toEqual({
+      'run-1': 'missing',
+      'run-2': 'history',
+      'run-3': 'state',
+      'run-4': 'execution',
+      'run-5': 'state',
+    });
+    expect(found).toMatchObject({ equal: 445, repaired: 0 });
+    expect(await verify(true)).toMatchObject({ differences: 5, repaired: 5 });
+    expect(await verify(false)).toMatchObject({ equal: 450, differences: 0 });
+  });
+
+  it('finds a run that only the other side has', async () => {
+    cells.b.replicas.write(runRef('stray'), { epoch: 1, text: 'x' });
+    cells.a.out.fate = cells.b.out.fate = () => ({
+      lost: false,
+      unheard: false,
+      againAfterMs: undefined,
+      delayMs: 1,
+    });
+    const report = await verify(false);
+    expect(report.different).toEqual([
+      { workflowId: 'w-stray', runId: 'run-stray', what: 'extra' },
+    ]);
+  });
+
+  it('lets only the active cell repair, and only a cell that keeps a copy', async () => {
+    cells.map.set([namespaceOf(NS, { active: 'b', epoch: 2 })]);
+    const signal = new AbortController().signal;
+    const ask = { namespaceId: NS, against: 'b', repair: true };
+    await expect(control().verify(ask, signal)).rejects.toThrow('ask cell b');
+    await expect(control().verify({ ...ask, against: 'c' }, signal)).rejects.toThrow(
+      'keeps no copy',
+    );
+  });
+
+  it('closes a namespace only for the move that the map holds, with this cell active', async () => {
+    const signal = new AbortController().signal;
+    const ask = { namespaceId: NS, moveId: 'm-1', revision: 1 };
+    await expect(control().gate(ask, signal)).rejects.toMatchObject({
+      code: 'failed-precondition',
+    });
+    const state = { kind: 'handover', moveId: 'm-1', to: 'b' } as const;
+    cells.map.set([namespaceOf(NS, { state })]);
+    await expect(control().gate({ ...ask, moveId: 'm-2' }, signal)).rejects.toThrow('m-2');
+    expect(await control().gate(ask, signal)).toHaveLength(4);
+  });
+
+  it('waits for the map to reach the revision that it is asked to act on', async () => {
+    const signal = new AbortController().signal;
+    const observed = control().observe({ namespaceId: NS, revision: 3 }, signal);
+    let done = false;
+    void observed.then(() => (done = true));
+    await cells.clock.advanceSettled(500);
+    expect(done).toBe(false);
+    cells.map.set([namespaceOf(NS)]);
+    cells.map.set([namespaceOf(NS)]);
+    await cells.clock.advanceSettled(500);
+    expect(done).toBe(true);
+  });
+});

@@ -1,0 +1,62 @@
+/**
+ * The copy of a lane: page by page the runs of a shard that changed after its position, those whose digests differ sent
+ * whole (PROTOCOLS 7, 10).
+ *
+ * Invariants
+ *  1. A page counts only once every run of it is there, found equal, or parked.
+ */
+import type { RunRef } from '../../cell/shard/engine.ts';
+import type { RunDigest } from '../../cell/shard/replicas.ts';
+import { needsImage } from './copy-needs.ts';
+import { callTarget, timed, type LaneParts } from './lane-parts.ts';
+import { parkRun } from './park-run.ts';
+import { pushImages, unfitReason } from './push-images.ts';
+
+const NO_BYTES = new Uint8Array(0);
+
+/** Sends the next page. False when no shard is in copy. */
+export async function copyPage(parts: LaneParts): Promise<boolean> {
+  const { state, replicas, config } = parts;
+  const { namespaceId } = state.key;
+  const next = state.nextCopy();
+  if (next === undefined) return false;
+  const { shard, cursor } = next;
+  const ask = { shard, namespaceId, afterSeq: cursor.since };
+  const page = { limit: config.copyPageRuns, after: cursor.round?.next };
+  const found = await timed(parts, 'reading the runs of a shard', (signal) =>
+    replicas.runsOf(ask, page, signal),
+  );
+  const missing = await missingOf(parts, found.runs);
+  for (let i = 0; i < missing.length; i += config.imageBatch) {
+    await sendBatch(parts, missing.slice(i, i + config.imageBatch));
+  }
+  state.copiedPage(shard, { of: cursor, runs: found.runs.length, next: found.next });
+  return true;
+}
+
+async function missingOf(parts: LaneParts, all: readonly RunRef[]): Promise<readonly RunRef[]> {
+  const { namespaceId } = parts.state.key;
+  const runs = all.filter(({ runId }) => !parts.state.parked.has(runId));
+  if (runs.length === 0) return [];
+  const mine = await timed(parts, 'reading digests', (signal) =>
+    parts.replicas.digests(runs, { recompute: false }, signal),
+  );
+  const theirs = await callTarget(parts, 'asking for digests', (peer, signal) =>
+    peer.digests({ namespaceId, runs, recompute: false }, signal),
+  );
+  return runs.filter((_, i) => differs(mine[i], theirs[i]));
+}
+
+function differs(mine: RunDigest | undefined, theirs: RunDigest | undefined): boolean {
+  // A run that went away since the page was read needs nothing.
+  return mine !== undefined && needsImage(mine, theirs);
+}
+
+async function sendBatch(parts: LaneParts, runs: readonly RunRef[]): Promise<void> {
+  for (const { run, upTo, outcome } of await pushImages(parts, runs)) {
+    const reason = unfitReason(outcome);
+    if (reason !== undefined) {
+      await parkRun(parts, { ...run, number: upTo, bytes: NO_BYTES, reason });
+    }
+  }
+}

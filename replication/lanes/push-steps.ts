@@ -1,0 +1,130 @@
+/**
+ * One push of a lane, and what its answers mean (PROTOCOLS 7).
+ *
+ * Invariants
+ *  1. A step counts as acknowledged only by an answer of the target, or by a durable dead letter.
+ *  2. After `gap` or `diverged` the run's later steps wait for its image.
+ *  3. A push that is refused as a whole for what is in it is cut down to single steps; a single one that goes on being
+ *     refused is dead-lettered, so that it stops its own run alone.
+ */
+import { AtollError, toAtollError, type ErrorCode } from '../../kernel/errors.ts';
+import type { ApplyOutcome } from '../../cell/shard/replicas.ts';
+import type { LaneEntry } from './lane-queue.ts';
+import { callTarget, type LaneParts } from './lane-parts.ts';
+import { parkRun } from './park-run.ts';
+import { notSettled, settledElsewhere } from './settle-lost.ts';
+import { decodeReplicatedStep } from '../step-codec.ts';
+
+/** Errors that may be the fault of what was sent. */
+const SUSPECT: ReadonlySet<ErrorCode> = new Set(['invalid-argument', 'internal', 'data-loss']);
+const SUSPICIONS = 3;
+
+/** How many steps the next push may have, and how often a single one was refused. */
+export type PushSize = { limit: number; suspicions: number };
+
+/** Sends what is ready. False when nothing is, or the quota is used up. @throws what the call threw: to be tried again */
+export async function pushSteps(parts: LaneParts, size: PushSize): Promise<boolean> {
+  const { state, config, quota, clock, metrics } = parts;
+  const { queue } = state;
+  const nowMs = clock.monotonicMs();
+  const items = Math.min(config.pushItems, size.limit, quota.available(nowMs));
+  if (items === 0 || !queue.hasReady) return false;
+  const entries = queue.take({ items, bytes: config.pushBytes });
+  if (entries.length === 0) return false;
+  const [first] = entries;
+  if (first !== undefined && first.bytes.length > config.stepMaxBytes) {
+    // Too large for a call: the run goes whole, in parts.
+    queue.hold(first);
+    queue.giveBack();
+    return true;
+  }
+  const steps = entries.map(({ bytes }) => bytes);
+  const pending = queue.size - entries.length;
+  const oldestAt = pending > 0 ? queue.oldestAt() : undefined;
+  const push = { namespaceId: state.key.namespaceId, steps, pending, oldestAt };
+  quota.spend(steps.length, nowMs);
+  metrics.pushes.inc();
+  metrics.pushBytes.inc(steps.reduce((sum, { length }) => sum + length, 0));
+  try {
+    const outcomes = await callTarget(parts, 'pushing steps', (peer, s) => peer.pushSteps(push, s));
+    if (outcomes.length !== entries.length) {
+      throw new AtollError('internal', `${entries.length} steps, ${outcomes.length} answers`);
+    }
+    size.limit = Math.min(config.pushItems, size.limit * 2);
+    size.suspicions = 0;
+    await settle(parts, entries, outcomes);
+    queue.landed();
+  } catch (error) {
+    await suspect(parts, { size, entries, error });
+    queue.giveBack();
+    throw error;
+  }
+  return true;
+}
+
+async function settle(
+  parts: LaneParts,
+  entries: readonly LaneEntry[],
+  outcomes: readonly ApplyOutcome[],
+): Promise<void> {
+  const { queue, parked } = parts.state;
+  const unfit: (LaneEntry & { readonly reason: string })[] = [];
+  const undecided: LaneEntry[] = [];
+  for (const [i, entry] of entries.entries()) {
+    const outcome = outcomes[i];
+    if (outcome === undefined) continue;
+    parts.metrics.steps[outcome.kind].inc();
+    switch (outcome.kind) {
+      case 'applied':
+      case 'known':
+      case 'lost':
+        queue.settle(entry);
+        break;
+      case 'gap':
+      case 'diverged':
+        if (!unfit.some(({ runId }) => runId === entry.runId)) queue.hold(entry);
+        break;
+      case 'undecided':
+        undecided.push(entry);
+        break;
+      case 'refused':
+        unfit.push({ ...entry, reason: outcome.reason });
+        break;
+    }
+  }
+  for (const one of unfit) if (!parked.has(one.runId)) await parkRun(parts, one);
+  await settleUndecided(parts, undecided);
+}
+
+/** @throws AtollError `unavailable` while somebody is still to decide */
+async function settleUndecided(parts: LaneParts, entries: readonly LaneEntry[]): Promise<void> {
+  let open = false;
+  for (const entry of entries) {
+    const step = decodeReplicatedStep(entry.bytes);
+    const settled = await settledElsewhere(parts, async (replicas, signal) => {
+      const [outcome] = await replicas.apply([step], signal);
+      return outcome;
+    });
+    if (settled) parts.state.queue.settle(entry);
+    else open = true;
+  }
+  if (open) throw notSettled();
+}
+
+async function suspect(
+  parts: LaneParts,
+  failed: { size: PushSize; entries: readonly LaneEntry[]; error: unknown },
+): Promise<void> {
+  const { size, entries } = failed;
+  const error = toAtollError(failed.error);
+  if (!SUSPECT.has(error.code)) return;
+  if (entries.length > 1) {
+    size.limit = 1;
+    return;
+  }
+  size.suspicions += 1;
+  const [entry] = entries;
+  if (size.suspicions < SUSPICIONS || entry === undefined) return;
+  size.suspicions = 0;
+  await parkRun(parts, { ...entry, reason: error.message });
+}

@@ -1,0 +1,31 @@
+/**
+ * What lost at a target that does not act (PROTOCOLS 9): its inputs are applied again by the cell that acts, and nowhere else.
+ *
+ * Invariants
+ *  1. Nothing that lost counts as settled before the acting cell has it, or another lane leads there.
+ */
+import type { ApplyOutcome, Replicas } from '../../cell/shard/replicas.ts';
+import { AtollError } from '../../kernel/errors.ts';
+import { timed, type LaneParts } from './lane-parts.ts';
+
+/**
+ * Whether it is settled. If this cell acts it applies what lost itself, once its own branch has given way; if a third one
+ * does, the lane to that one brings it.
+ */
+export async function settledElsewhere(
+  parts: LaneParts,
+  apply: (replicas: Replicas, signal: AbortSignal) => Promise<ApplyOutcome | undefined>,
+): Promise<boolean> {
+  const { cellId, map, state, replicas } = parts;
+  const { namespaceId, target } = state.key;
+  const active = map.namespaceById(namespaceId)?.placement.active;
+  if (active === target) return false;
+  if (active !== cellId) return true;
+  const outcome = await timed(parts, 'settling what lost', (signal) => apply(replicas, signal));
+  return outcome?.kind === 'lost';
+}
+
+/** Nobody has it yet: to be tried again. */
+export function notSettled(): AtollError {
+  return new AtollError('unavailable', 'a losing branch waits for the cell that acts');
+}

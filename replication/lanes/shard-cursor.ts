@@ -1,0 +1,58 @@
+/**
+ * Where a lane stands in one shard of its source (PROTOCOLS 7): a tagged union and its moves. Pure.
+ *
+ *   behind ──log read──▶ tail ──over budget──▶ copy ──a clean round──▶ tail
+ *      └──────log gone, or over budget──────────▲ └──a dirty round──▶ copy
+ *
+ * Invariants
+ *  1. `since` and `after` never pass a row with an entry that the target has not acknowledged.
+ *  2. Only tail and behind hold the log; copy never does.
+ *  3. A round covers the runs whose rows are newer than `since`, as of `covers`; rows above `covers` are queued while it
+ *     runs. If the queue had to be dropped meanwhile the round is dirty, and another one follows from `covers`.
+ */
+import type { Seq } from '../../cell/storage/shard-log.ts';
+
+export type CopyRound = {
+  readonly covers: Seq;
+  /** Where the next page begins; undefined: at the start. */
+  readonly next?: string | undefined;
+  readonly dirty: boolean;
+};
+
+export type ShardCursor =
+  /** Follows the log in memory. */
+  | { readonly kind: 'tail' }
+  /** Waits for the rows above `after` to be read from the log. */
+  | { readonly kind: 'behind'; readonly after: Seq }
+  /** Sends the runs that changed after `since`. */
+  | { readonly kind: 'copy'; readonly since: Seq; readonly round?: CopyRound | undefined };
+
+/** Whether rows that commit now are queued for this lane. */
+export function takesRows(cursor: ShardCursor): boolean {
+  if (cursor.kind === 'copy') return cursor.round !== undefined && !cursor.round.dirty;
+  return cursor.kind === 'tail';
+}
+
+/** The lane gave up its queue, whose oldest row of this shard was above `position`. */
+export function overBudget(cursor: ShardCursor, position: Seq): ShardCursor {
+  switch (cursor.kind) {
+    case 'tail':
+      return { kind: 'copy', since: position };
+    case 'behind':
+      return { kind: 'copy', since: cursor.after };
+    case 'copy':
+      return cursor.round ? { ...cursor, round: { ...cursor.round, dirty: true } } : cursor;
+  }
+}
+
+/** Begins the next round at the shard's last committed row. */
+export function beginRound(since: Seq, end: Seq): ShardCursor {
+  return { kind: 'copy', since, round: { covers: end, dirty: false } };
+}
+
+/** A page of the round has arrived; `next` = undefined: it was the last. */
+export function pageSent(cursor: ShardCursor, next: string | undefined): ShardCursor {
+  if (cursor.kind !== 'copy' || cursor.round === undefined) return cursor;
+  if (next !== undefined) return { ...cursor, round: { ...cursor.round, next } };
+  return cursor.round.dirty ? { kind: 'copy', since: cursor.round.covers } : { kind: 'tail' };
+}

@@ -1,0 +1,32 @@
+/** A cell that lanes lead to: its peer, its turns, its series, and when it last answered a probe. */
+import type { Metrics } from '../../kernel/metrics.ts';
+import type { ReplicationConfig } from '../config.ts';
+import { laneMetrics, type LaneMetrics } from './lane-metrics.ts';
+import type { Lane } from './lane.ts';
+import type { ReplicaPeer } from '../peer.ts';
+import { PushSlots } from './push-slots.ts';
+
+export class Target {
+  readonly cellId: string;
+  readonly peer: ReplicaPeer;
+  readonly slots: PushSlots;
+  readonly metrics: LaneMetrics;
+  readonly lanes = new Set<Lane>();
+  /** Monotonic time of its last answer to a probe. */
+  heardMs: number | undefined;
+  isProbed = false;
+
+  constructor(
+    cellId: string,
+    parts: {
+      readonly peer: ReplicaPeer;
+      readonly metrics: Metrics;
+      readonly config: ReplicationConfig;
+    },
+  ) {
+    this.cellId = cellId;
+    this.peer = parts.peer;
+    this.slots = new PushSlots(parts.config.pushesPerTarget);
+    this.metrics = laneMetrics(parts.metrics, cellId);
+  }
+}

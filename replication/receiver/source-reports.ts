@@ -1,0 +1,49 @@
+/**
+ * What this cell knows of the cells that replicate to it: when each was last heard, and what each said it still holds.
+ * The estimate of a loss (D10) is made of it.
+ *
+ * Invariants
+ *  1. Bounded by the map: one entry per source, one per source and namespace that both cells keep.
+ *  2. It is memory only. After a start `heardMsAgo` counts from the start: at least so long ago.
+ */
+import type { Clock } from '../../kernel/clock.ts';
+import type { LossEstimate } from '../control/control.ts';
+import type { LaneBacklog } from '../peer.ts';
+
+type Backlog = { readonly pending: number; readonly oldestAt: number | undefined };
+
+export class SourceReports {
+  readonly #clock: Clock;
+  readonly #startedMs: number;
+  readonly #heardMs = new Map<string, number>();
+  readonly #backlogs = new Map<string, Map<string, Backlog>>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#startedMs = clock.monotonicMs();
+  }
+
+  /** The source spoke; `backlogs` is what changed of what it holds. */
+  heard(source: string, backlogs: readonly LaneBacklog[]): void {
+    this.#heardMs.set(source, this.#clock.monotonicMs());
+    let known = this.#backlogs.get(source);
+    if (known === undefined) this.#backlogs.set(source, (known = new Map<string, Backlog>()));
+    for (const { namespaceId, pending, oldestAt } of backlogs) {
+      if (pending === 0) known.delete(namespaceId);
+      else known.set(namespaceId, { pending, oldestAt });
+    }
+  }
+
+  /** What would be missing here of that source's writes if it never spoke again. */
+  estimate(source: string, namespaceId: string): LossEstimate {
+    const backlog = this.#backlogs.get(source)?.get(namespaceId);
+    const heardMs = this.#heardMs.get(source) ?? this.#startedMs;
+    const age = backlog?.oldestAt === undefined ? 0 : this.#clock.now() - backlog.oldestAt;
+    return {
+      source,
+      heardMsAgo: this.#clock.monotonicMs() - heardMs,
+      knownMissing: backlog?.pending ?? 0,
+      lagMs: Math.max(0, age),
+    };
+  }
+}
