@@ -143,7 +143,10 @@ export const forbidden: readonly IForbiddenRuleType[] = [
       'admin speaks to cells through the port of replication alone; bin/ plugs the client in',
     severity: 'error',
     from: { path: '^admin/', pathNot: [TESTS] },
-    to: { path: '^replication/', pathNot: '^replication/(control|loss-report(-text)?)\\.ts$' },
+    to: {
+      path: '^replication/',
+      pathNot: '^replication/(control/control|losses/loss-report(-text)?)\\.ts$',
+    },
   },
 ];
 
