@@ -8,7 +8,7 @@ import type { Lifecycle } from '../kernel/lifecycle.ts';
 import type { Log } from '../kernel/log.ts';
 import { systemRng } from '../kernel/rng.ts';
 import { portAccess, type PortOptions } from './access.ts';
-import { startAdmin, type RunningAdmin } from './start-admin.ts';
+import { startAdmin, type RunningAdmin, type WrapMoves } from './start-admin.ts';
 import { clientTls } from './tls.ts';
 import { loadKeyRing } from './token-keys.ts';
 
@@ -22,10 +22,14 @@ export type AdminProcessOptions = {
   readonly cellTlsKey?: string | undefined;
 } & PortOptions;
 
-/** Starts the admin into `lifecycle`. */
+/** Starts the admin into `lifecycle`. `wrapMoves` is the torture harness's. */
 export async function runAdmin(
   options: AdminProcessOptions,
-  ports: { readonly lifecycle: Lifecycle; readonly log: Log },
+  ports: {
+    readonly lifecycle: Lifecycle;
+    readonly log: Log;
+    readonly wrapMoves?: WrapMoves | undefined;
+  },
 ): Promise<RunningAdmin> {
   const { lifecycle, log } = ports;
   const clock = systemClock;

@@ -4,7 +4,7 @@
  */
 import type { SecureClientSessionOptions, SecureServerOptions } from 'node:http2';
 import { Orchestrator } from '../admin/moves/orchestrator.ts';
-import type { CellDirectory } from '../admin/moves/ports.ts';
+import type { CellDirectory, MovePorts } from '../admin/moves/ports.ts';
 import { adminRpcHandler } from '../admin/service/admin-service.ts';
 import type { CachedFleetMap } from '../fleet/cached-map.ts';
 import type { Rights } from '../fleet/rights.ts';
@@ -31,6 +31,11 @@ export type AdminOptions = {
   readonly rights?: Rights | undefined;
 };
 
+/** Wraps what the orchestrator sees of map and cells: the torture harness puts its faults here. */
+export type WrapMoves = (
+  seen: Pick<MovePorts, 'map' | 'cells'>,
+) => Pick<MovePorts, 'map' | 'cells'>;
+
 export type RunningAdmin = { readonly address: string };
 
 const CLOSE_GRACE_MS = 500;
@@ -43,6 +48,7 @@ export async function startAdmin(
     readonly log: Log;
     readonly map: CachedFleetMap;
     readonly tokens: TokenKeyRing;
+    readonly wrapMoves?: WrapMoves | undefined;
   },
 ): Promise<RunningAdmin> {
   const { lifecycle, map, tokens } = ports;
@@ -54,7 +60,8 @@ export async function startAdmin(
   const calls = new CellCalls({ caller, map, tokens, clock, tls: options.cellTls });
   const cells: CellDirectory = { control: (cell) => new CellControlClient(cell, calls) };
   const { rights } = options;
-  const orchestrator = new Orchestrator({ map, cells, clock, log, driverId });
+  const seen = ports.wrapMoves?.({ map, cells }) ?? { map, cells };
+  const orchestrator = new Orchestrator({ ...seen, clock, log, driverId });
   const server = new RpcServer({
     handle: adminRpcHandler({ map, cells, clock, rng, log, rights, driverId }),
     encodeDetails: encodeStatusDetails,

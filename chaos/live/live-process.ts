@@ -13,7 +13,7 @@ import { once } from 'node:events';
 import { openSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { sleep, systemClock } from '../../kernel/clock.ts';
-import { isReached, type Arm, type Step } from './step.ts';
+import { isReached, type Arm } from './step.ts';
 
 const READY_MS = 60_000;
 const STOP_MS = 10_000;
@@ -32,7 +32,7 @@ export class LiveProcess {
   wasReady = false;
   readonly #child: ChildProcess;
   readonly #ready: Promise<Ready>;
-  readonly #reached = new Map<Step, () => void>();
+  readonly #reached = new Map<string, () => void>();
 
   /** Starts a file, TypeScript or compiled, with arguments; output is appended to `logFile`. */
   constructor(
@@ -77,13 +77,19 @@ export class LiveProcess {
 
   /**
    * Resolves true once it waits at the step, false if it did not come to it in time or ended.
-   * `asked`: it is told so now; `armed`: it was told so at its start.
+   * `asked`: it is told so now; `armed`: it was told so at its start. `signal` ends the waiting early.
    */
-  async reach(step: Step, withinMs: number, how: 'asked' | 'armed' = 'asked'): Promise<boolean> {
+  async reach(
+    step: string,
+    withinMs: number,
+    how: 'asked' | 'armed' = 'asked',
+    signal?: AbortSignal,
+  ): Promise<boolean> {
     const reached = new Promise<boolean>((resolve) => this.#reached.set(step, () => resolve(true)));
     if (how === 'asked') this.#send({ arm: step });
     const over = new AbortController();
-    const late = sleep(systemClock, withinMs, over.signal).then(
+    const ends = signal === undefined ? over.signal : AbortSignal.any([over.signal, signal]);
+    const late = sleep(systemClock, withinMs, ends).then(
       () => false,
       () => false,
     );
@@ -92,6 +98,11 @@ export class LiveProcess {
     this.#reached.delete(step);
     if (!came) this.#send({ arm: null });
     return came;
+  }
+
+  /** Lets it go on where it waits at a step. */
+  letGo(): void {
+    this.#send({ arm: null });
   }
 
   /** Writes to its standard input. */

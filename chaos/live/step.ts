@@ -25,11 +25,11 @@ export function countedAs(step: Step): string {
   return step.startsWith('takeover') ? 'takeover' : step;
 }
 
-/** From the harness: stop at the next such step; `null`: at none. */
-export type Arm = { readonly arm: Step | null };
+/** From the harness: stop at the next such step; `null`: at none, and go on where it waits at one. */
+export type Arm = { readonly arm: string | null };
 
-/** To the harness: the step is reached; this process waits to be killed. */
-export type Reached = { readonly reached: Step };
+/** To the harness: the step is reached; this process waits there. */
+export type Reached = { readonly reached: string };
 
 /** Narrows a message of a child process. */
 export function isReached(message: unknown): message is Reached {

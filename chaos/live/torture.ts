@@ -2,6 +2,9 @@
  * `npm run torture`: the order example on a live engine whose processes are killed at the worst moments.
  *
  *   npm run torture -- [--only cells|dev] [--kills 10] [--orders 1000] [--ship-within 20s] [--seed 1] [--keep]
+ *   npm run torture -- --moves [--open 500] [--lanes 3] [--step gate] [--action target] [--keep]
+ *
+ * The second form kills what takes part in planned moves instead (moves/torture-moves.ts).
  *
  * Place: the last judge of P1, P3 and P4: real processes, a real PostgreSQL, SIGKILL.
  *
@@ -32,6 +35,11 @@ const { values } = parseArgs({
     orders: { type: 'string', default: '1000' },
     'ship-within': { type: 'string', default: '20s' },
     seed: { type: 'string', default: '1' },
+    moves: { type: 'boolean', default: false },
+    open: { type: 'string', default: '500' },
+    lanes: { type: 'string', default: '3' },
+    step: { type: 'string', default: '' },
+    action: { type: 'string', default: '' },
     keep: { type: 'boolean', default: false },
   },
 });
@@ -108,12 +116,21 @@ function sayAs(name: string): (text: string) => void {
   return (text) => void process.stdout.write(`[${name}] ${text}\n`);
 }
 
+async function moves(mains: string): Promise<readonly string[]> {
+  // The SDK's worker is loaded for this form alone.
+  const { tortureMoves } = await import('./moves/torture-moves.ts');
+  const { step, action, open, lanes } = values;
+  const counts = { open: Number(open), lanes: Number(lanes) };
+  return tortureMoves({ mains, folder: root, step, action, ...counts, say: sayAs('moves') });
+}
+
 async function run(): Promise<boolean> {
   const began = systemClock.monotonicMs();
   const findings: string[] = [];
   process.stdout.write('compiling\n');
   const mains = await compileMains(compiled);
-  for (const phase of PHASES) {
+  if (values.moves) findings.push(...(await moves(mains)));
+  for (const phase of values.moves ? [] : PHASES) {
     if (values.only && values.only !== phase.name) continue;
     findings.push(...(await torture(phase, root, mains)));
     if (findings.length > 0) break;
