@@ -23,7 +23,12 @@ export type LaneBacklog = {
 };
 
 export type StepPush = LaneBacklog & { readonly steps: readonly Uint8Array[] };
-export type ImagePush = { readonly namespaceId: string; readonly images: readonly Uint8Array[] };
+export type ImagePush = {
+  readonly namespaceId: string;
+  readonly images: readonly Uint8Array[];
+  /** What ends where the image ends is read from the store and replaced where it differs. */
+  readonly repair: boolean;
+};
 
 export type RunsPage = {
   readonly runs: readonly RunRef[];

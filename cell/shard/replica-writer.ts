@@ -6,21 +6,19 @@
  *
  * Invariants
  *  1. A transition is applied right after the one that it follows, by number and epoch; never over a gap.
- *  2. `applied` and `known` mean durable here (PROTOCOLS 7: applied is committed, before the ack).
+ *  2. `applied` and `known` mean durable here (PROTOCOLS 7: applied is committed, before the ack): a decision on a state that
+ *     is on its way carries the promise that it waits for.
  *  3. What cannot be folded is refused and changes nothing: it never stops the shard.
  *  4. Only the active cell applies inputs of a losing branch again (PROTOCOLS 9).
  */
 import { orAbort } from '../../kernel/deadline.ts';
-import { AtollError } from '../../kernel/errors.ts';
+import { AtollError, toAtollError } from '../../kernel/errors.ts';
 import { InvariantError, invariant } from '../../kernel/invariant.ts';
 import type { Rng } from '../../kernel/rng.ts';
 import { decodeEvents } from '../../wire/event-codec.ts';
-import { sliceEvents } from '../../wire/event-scan.ts';
-import { applyTransition } from '../history/history.ts';
-import type { LedgerEntry } from '../history/execution.ts';
 import { NO_LINEAGE, standingOf, standingOfBranch, type LineageItem } from '../history/lineage.ts';
 import type { RunState } from '../history/state.ts';
-import type { CachedExecution, CachedRun } from './cached.ts';
+import type { CachedExecution } from './cached.ts';
 import type { RunRef } from './engine.ts';
 import { holdsOrigin, lostInBranch, lostInTransition, type LostContent } from './losing-branch.ts';
 import type { Batch } from './gather.ts';
@@ -29,12 +27,22 @@ import type { Adoption, EncodedStep } from './record-codec.ts';
 import type { LossBook, LostPiece } from './loss-book.ts';
 import type { LossOutcome } from './loss.ts';
 import type { ApplyOutcome, ReplicatedStep, RunImage, LaneFeed } from './replicas.ts';
+import {
+  adoptionOf,
+  encodedStep,
+  eventsAfter,
+  withoutPointer,
+  type AdoptionReason,
+  type Here,
+} from './replicated-run.ts';
 import type { RunSource } from './run-source.ts';
 import { supersede } from './supersede.ts';
 
-type Here = {
-  readonly run: CachedRun | undefined;
-  readonly execution: CachedExecution | undefined;
+/** What became of a step. It may be told once `durable` has resolved; `whenDurable` is to be done then. */
+export type Taken = {
+  readonly outcome: ApplyOutcome;
+  readonly durable?: Promise<void> | undefined;
+  readonly whenDurable?: () => void;
 };
 
 /** A piece of a losing branch. */
@@ -73,30 +81,68 @@ export class ReplicaWriter {
     this.#losses = parts.losses;
   }
 
-  /** One transition. Errors: `unavailable` when the shard is not owned any more or its store is away. */
-  apply(step: ReplicatedStep, signal: AbortSignal): Promise<ApplyOutcome> {
-    const { transition } = step;
-    return this.#at(transition, signal, async (here): Promise<ApplyOutcome> => {
-      const { run } = here;
-      const standing = standingOf(run?.head.lineage ?? NO_LINEAGE, transition);
-      switch (standing.kind) {
-        case 'known':
-          if (run?.pending) await orAbort(run.pending.committed, signal);
-          return { kind: 'known' };
-        case 'gap':
-          return { kind: 'gap', have: run?.head.transition ?? 0 };
-        case 'wins':
-          return { kind: 'diverged' };
-        case 'loses': {
-          const { number, epoch } = transition;
-          const transitions = { from: number, to: number, epoch };
-          const content = lostInTransition(transition);
-          return this.#lost(here, { ref: transition, transitions, content }, signal);
-        }
-        case 'next':
-          return this.#append(step, here, signal);
+  /**
+   * Transitions of one workflow id, in their order, each decided on the one before it; what has not to be waited for is
+   * decided in one turn, and so appended together. Errors: `unavailable` when the shard is not owned any more or its
+   * store is away; then nothing is known of any of them.
+   */
+  async take(steps: readonly ReplicatedStep[], signal: AbortSignal): Promise<readonly Taken[]> {
+    const taken: Taken[] = [];
+    for (let step = steps[0]; step; step = steps[taken.length]) {
+      try {
+        const { transition } = step;
+        const waited = await this.#at(transition, signal, (here) =>
+          this.#turn(steps, { taken, here }, signal),
+        );
+        if (waited) taken.push(waited);
+      } catch (thrown) {
+        const error = toAtollError(thrown);
+        if (error.code !== 'data-loss' && error.code !== 'invalid-argument') throw error;
+        taken.push({ outcome: { kind: 'refused', reason: error.message } });
       }
-    });
+    }
+    return taken;
+  }
+
+  /** Takes what can be decided in this turn: until the end, a load, or a step that has to be waited for. */
+  #turn(
+    steps: readonly ReplicatedStep[],
+    { taken, here }: { readonly taken: Taken[]; readonly here: Here },
+    signal: AbortSignal,
+  ): Promise<Taken> | undefined {
+    let known: Here | undefined = here;
+    for (let step = steps[taken.length]; step && known; step = steps[taken.length]) {
+      const one = this.#decide(step, known, signal);
+      if (one instanceof Promise) return one;
+      taken.push(one);
+      const next = steps[taken.length];
+      known = next && this.#atHand(next.transition);
+    }
+    return undefined;
+  }
+
+  #decide(step: ReplicatedStep, here: Here, signal: AbortSignal): Taken | Promise<Taken> {
+    const { transition } = step;
+    const { run } = here;
+    const durable = run?.pending?.committed;
+    const standing = standingOf(run?.head.lineage ?? NO_LINEAGE, transition);
+    switch (standing.kind) {
+      case 'known':
+        return { outcome: { kind: 'known' }, durable };
+      case 'gap':
+        return { outcome: { kind: 'gap', have: run?.head.transition ?? 0 }, durable };
+      case 'wins':
+        return { outcome: { kind: 'diverged' }, durable };
+      case 'loses': {
+        const { number, epoch } = transition;
+        const transitions = { from: number, to: number, epoch };
+        const content = lostInTransition(transition);
+        const lost = this.#lost(here, { ref: transition, transitions, content }, signal);
+        return lost.then((outcome) => ({ outcome }));
+      }
+      case 'next':
+        return this.#append(step, here, signal);
+    }
   }
 
   /** A whole run, unless what is here wins or is the same. */
@@ -197,7 +243,7 @@ export class ReplicaWriter {
     });
   }
 
-  async #append(step: ReplicatedStep, here: Here, signal: AbortSignal): Promise<ApplyOutcome> {
+  #append(step: ReplicatedStep, here: Here, signal: AbortSignal): Taken | Promise<Taken> {
     const { transition } = step;
     this.#assertHeard(transition);
     const superseded = this.#isTaken(transition, here.execution);
@@ -206,7 +252,7 @@ export class ReplicaWriter {
       encoded = encodedStep(superseded ? withoutPointer(step) : step, here.run);
     } catch (error) {
       if (!(error instanceof InvariantError)) throw error;
-      return { kind: 'refused', reason: error.message };
+      return { outcome: { kind: 'refused', reason: error.message } };
     }
     if (here.run) here.run.start = undefined; // Its worker saw another history (PROTOCOLS 6).
     const batch = this.#ownership.append({ steps: [encoded] });
@@ -216,18 +262,21 @@ export class ReplicaWriter {
       transitions: { from: number, to: number, epoch },
       content: lostInTransition(transition),
     };
-    if (!superseded) {
-      await orAbort(batch.committed, signal);
+    if (superseded) return this.#supersede(piece, batch, signal);
+    const whenDurable = () => {
       const late = number === 1 && this.#acts(transition) && epoch < this.#wonBy(transition);
       if (late) this.#note(piece, 'adopted', []);
-      return { kind: 'applied' };
-    }
-    const run = this.#ownership.memory.peekRun(transition);
+    };
+    return { outcome: { kind: 'applied' }, durable: batch.committed, whenDurable };
+  }
+
+  async #supersede(piece: Piece, batch: Batch, signal: AbortSignal): Promise<Taken> {
+    const run = this.#ownership.memory.peekRun(piece.ref);
     invariant(run !== undefined, 'a run that was just applied is in memory');
     const closing = supersede(run, this.#ownership);
     await orAbort((closing ?? batch).committed, signal);
     this.#note(piece, 'superseded', []);
-    return { kind: 'lost' };
+    return { outcome: { kind: 'lost' } };
   }
 
   /** A cell that acts does not take what a newer epoch wrote before it has heard of that epoch, and stands by. */
@@ -257,30 +306,12 @@ export class ReplicaWriter {
     );
   }
 
-  #adoption(
-    { state, events, current, ledger }: RunImage,
-    { run, execution }: Here,
-    why: 'ours is older' | 'ours lost' | 'ours is damaged',
-  ): Adoption {
-    const fresh = why !== 'ours is older';
-    const known = fresh || !run ? 0 : run.head.nextEventId - 1;
-    const all = Buffer.concat(events);
-    const last = state.nextEventId - 1;
-    const acts = this.#ownership.standing.drives(state.namespaceId);
-    const points = !acts || !execution || execution.current.runId === state.runId;
-    return {
-      state,
-      historyId: fresh ? this.#rng.uuid() : (run?.branch.historyId ?? state.runId),
-      firstEventId: known + 1,
-      events:
-        known === 0 ? all : known < last ? sliceEvents(all, known + 1, last) : new Uint8Array(0),
-      ...(points ? { current } : {}),
-      ledger:
-        why === 'ours is damaged'
-          ? ledger
-          : ledger.filter((entry) => !isSame(execution?.ledger.find(entry.requestId), entry)),
-      forgotten: fresh ? takenByLoser(state.runId, ledger, execution) : [],
-    };
+  #adoption(image: RunImage, here: Here, why: AdoptionReason): Adoption {
+    return adoptionOf(image, here, {
+      why,
+      acts: this.#acts(image.state),
+      freshId: this.#rng.uuid(),
+    });
   }
 
   /** Applies its inputs again and reports it, where this cell acts; elsewhere the acting cell does. */
@@ -318,7 +349,16 @@ export class ReplicaWriter {
     this.#losses.note({ ...piece, outcome, reapplied, wonBy: this.#wonBy(piece.ref) });
   }
 
-  /** What is here of the run and its workflow id, loaded if need be, and used in the same turn. */
+  /** What is here of the run and its workflow id, if memory has both: to be used in the same turn. */
+  #atHand(ref: RunRef): Here | undefined {
+    const { memory, log } = this.#ownership;
+    log.assertRoom();
+    const execution = memory.peekExecution(ref);
+    const run = execution && memory.peekRun(ref);
+    return run && { run, execution };
+  }
+
+  /** The same, loaded if need be. */
   async #at<T>(ref: RunRef, signal: AbortSignal, use: (here: Here) => T | Promise<T>): Promise<T> {
     const { memory, log } = this.#ownership;
     await log.admit(signal);
@@ -340,51 +380,9 @@ export class ReplicaWriter {
   }
 }
 
-/** Folds a step over the run as it is; its events stay the bytes that its source stored. */
-function encodedStep(
-  { transition, events }: ReplicatedStep,
-  run: CachedRun | undefined,
-): EncodedStep {
-  const folded = applyTransition(run?.head, transition);
-  const ids = transition.changes.flatMap((change) => ('eventId' in change ? [change.eventId] : []));
-  return {
-    transition,
-    state: { ...folded, historyBytes: folded.historyBytes + events.length },
-    events,
-    firstEventId: ids[0] ?? 0,
-    lastEventId: ids.at(-1) ?? 0,
-  };
-}
-
-function withoutPointer(step: ReplicatedStep): ReplicatedStep {
-  const { execution, ...rest } = step.transition;
-  const ledger = execution?.ledger;
-  return { ...step, transition: { ...rest, ...(ledger ? { execution: { ledger } } : {}) } };
-}
-
 function stillToBeSent({ runId }: RunState): AtollError {
   return new AtollError(
     'unavailable',
     `what this cell decided of run ${runId} lost, and is still on its way to the cell that acts: try again`,
   );
-}
-
-/** Requests that only the branch of this run which loses had taken: repeated, they are new. */
-function takenByLoser(
-  runId: string,
-  ledger: readonly LedgerEntry[],
-  execution: CachedExecution | undefined,
-): readonly string[] {
-  const kept = new Set(ledger.map(({ requestId }) => requestId));
-  return (execution?.ledger.entries() ?? [])
-    .filter((entry) => entry.runId === runId && !kept.has(entry.requestId))
-    .map(({ requestId }) => requestId);
-}
-
-function isSame(known: LedgerEntry | undefined, entry: LedgerEntry): boolean {
-  return known?.runId === entry.runId && known.kind === entry.kind && known.at === entry.at;
-}
-
-function eventsAfter({ events, state }: RunImage, eventId: number): Uint8Array {
-  return sliceEvents(Buffer.concat(events), eventId + 1, state.nextEventId - 1);
 }

@@ -3,61 +3,10 @@ import { HANDOVER, REFUSED_HEADER } from '../../fleet/call-headers.ts';
 import { AtollError } from '../../kernel/errors.ts';
 import { settlePromises } from '../../kernel/testing/virtual-clock.ts';
 import { activity, startTimer } from '../history/testing/inputs.ts';
-import type { PlacementView } from './mark.ts';
 import { encodeRun, runOfRow } from './work-rows.ts';
-import type { Loss } from './loss.ts';
-import type { ApplyOutcome, RunImage } from './replicas.ts';
-import { calling, type Host, NS, QUEUE, ShardLab, wf } from './testing/shard-lab.ts';
+import { calling, type Host, NS, QUEUE, type ShardLab, wf } from './testing/shard-lab.ts';
+import { asIs, digest, forever, image, kinds, placed, twoCells } from './testing/two-hosts.ts';
 
-const forever = new AbortController().signal;
-
-function placed(at: string): PlacementView {
-  const [revision = 0, epoch = 0] = at.split(' ')[0]?.split('@').map(Number) ?? [];
-  const active = at.includes('active');
-  const handover = at.includes('handover');
-  return { active, replica: true, handover, epoch, revision, owner: active ? 'here' : 'there' };
-}
-
-/** Two cells that keep one namespace, active in `a` at first. */
-async function twoCells() {
-  const [labA, labB] = [new ShardLab(), new ShardLab()];
-  const [a, b] = [await labA.host(), await labB.host()];
-  a.placement = placed('1@1 active');
-  b.placement = placed('1@1');
-  const sent = { a: 0, b: 0 };
-  const losses: Loss[] = [];
-  const replicas = {
-    a: a.shards.replicas((loss) => losses.push(loss)),
-    b: b.shards.replicas((loss) => losses.push(loss)),
-  };
-  /** Sends what a cell decided since the last time to the other one. */
-  const ship = async (from: 'a' | 'b'): Promise<readonly ApplyOutcome[]> => {
-    const [source, target] = from === 'a' ? [a, replicas.b] : [b, replicas.a];
-    const steps = source.fed.slice(sent[from]).flatMap((row) => row.steps);
-    sent[from] = source.fed.length;
-    return target.apply(steps, forever);
-  };
-  const move = (text: string, to: 'a' | 'b') => {
-    a.placement = placed(to === 'a' ? `${text} active` : text);
-    b.placement = placed(to === 'b' ? `${text} active` : text);
-  };
-  return { a, b, labA, labB, ship, move, losses };
-}
-
-const digest = async (host: Host, id: string, recompute = false) => {
-  const { execution } = await host.ownership.at(wf(id), forever, (found) => found);
-  const ref = { namespaceId: NS, workflowId: id, runId: execution.current.runId };
-  const [one] = await host.shards.replicas().digests([ref], { recompute }, forever);
-  return one;
-};
-
-const image = async (host: Host, id: string): Promise<RunImage> => {
-  const { execution } = await host.ownership.at(wf(id), forever, (found) => found);
-  const ref = { namespaceId: NS, workflowId: id, runId: execution.current.runId };
-  return host.shards.replicas().image(ref, forever);
-};
-
-const kinds = (outcomes: readonly ApplyOutcome[]) => outcomes.map(({ kind }) => kind);
 const signalsOf = async (host: Host, id: string) =>
   (await host.shards.read(wf(id), calling())).state.signalCount;
 
@@ -131,7 +80,7 @@ describe('a replica', () => {
     await ship('a');
     await a.work('w', [startTimer('t', 60)]);
     await a.signal('w', 'r1');
-    const taken = await b.shards.replicas().adopt(await image(a, 'w'), forever);
+    const taken = await b.shards.replicas().adopt(await image(a, 'w'), asIs, forever);
     expect(taken.kind).toBe('applied');
     expect(new Set(kinds(await ship('a')))).toEqual(new Set(['known']));
     await a.signal('w', 'r2');
@@ -144,7 +93,7 @@ describe('a replica', () => {
     const { a, b, labB, ship } = await twoCells();
     await a.start('w');
     await ship('a');
-    await b.shards.replicas().adopt(await image(a, 'w'), forever);
+    await b.shards.replicas().adopt(await image(a, 'w'), asIs, forever);
     await a.signal('w', 'r1');
     await ship('a');
     const again = await labB.host();
@@ -266,7 +215,7 @@ describe('after a forced failover', () => {
     expect(await signalsOf(b, 'w')).toBe(3);
     await a.shards.replicas().observe(NS, forever);
     expect(kinds(await ship('b')).at(-1)).toBe('diverged');
-    const taken = await a.shards.replicas().adopt(await image(b, 'w'), forever);
+    const taken = await a.shards.replicas().adopt(await image(b, 'w'), asIs, forever);
     expect(taken.kind).toBe('applied');
     await a.settle();
     const rows = [...labA.tables.history.values()].flatMap((each) => [...each.values()]);
@@ -285,7 +234,7 @@ describe('after a forced failover', () => {
     await b.shards.replicas().observe(NS, forever);
     await b.signal('w', 'after');
     await a.shards.replicas().observe(NS, forever);
-    await a.shards.replicas().adopt(await image(b, 'w'), forever);
+    await a.shards.replicas().adopt(await image(b, 'w'), asIs, forever);
     await a.settle();
     const { execution } = await a.ownership.at(wf('w'), forever, (found) => found);
     expect(execution.ledger.find('c')).toBeUndefined();
@@ -390,7 +339,7 @@ describe('a damaged replica', () => {
       const ref = { namespaceId: NS, workflowId: 'w', runId: whole.state.runId };
       const ask = async () => (await replicas.digests([ref], { recompute: true }, forever))[0];
       expect(await ask()).not.toEqual(await digest(a, 'w'));
-      expect(await replicas.adopt(whole, forever)).toEqual({ kind: 'applied' });
+      expect(await replicas.adopt(whole, { repair: true }, forever)).toEqual({ kind: 'applied' });
       await b.settle(10_000);
       expect(await ask()).toEqual(await digest(a, 'w'));
     },

@@ -86,10 +86,17 @@ export const noLanes: LaneFeed = {
 
 export interface Replicas {
   readonly shardCount: number;
-  /** Applies steps in their order, each run's one after another; resolves when all that were applied are durable. */
+  /** Applies steps, each run's in their order; resolves when all that the outcomes rest on is durable. */
   apply(steps: readonly ReplicatedStep[], signal: AbortSignal): Promise<readonly ApplyOutcome[]>;
-  /** Replaces the run by the image, unless what is here wins against it or equals it. */
-  adopt(image: RunImage, signal: AbortSignal): Promise<ApplyOutcome>;
+  /**
+   * Replaces the run by the image, unless what is here wins against it or ends where it ends. With `repair` the latter is
+   * read from the store and held against the image, and replaced where it differs.
+   */
+  adopt(
+    image: RunImage,
+    options: { readonly repair: boolean },
+    signal: AbortSignal,
+  ): Promise<ApplyOutcome>;
   /** The run as it is, proven current. Errors: `not-found`. */
   image(run: RunRef, signal: AbortSignal): Promise<RunImage>;
   /** Runs of a namespace in a shard, open and closed, whose row is newer than `afterSeq`; paged. */

@@ -2,12 +2,13 @@
  * All shards of one host behind the Replicas port (D9): finds the owner of what a lane brings or asks for.
  *
  * Invariants
- *  1. Steps of one run are applied one after another, those of different runs at once.
+ *  1. Steps of one run are decided one after another, those of different runs at once; an outcome is told once all that it
+ *     rests on is durable.
  *  2. An image, a digest and a "nothing there" are proven current (PROTOCOLS 4).
  */
 import type { Clock } from '../../kernel/clock.ts';
 import { orAbort } from '../../kernel/deadline.ts';
-import { AtollError, toAtollError } from '../../kernel/errors.ts';
+import { AtollError } from '../../kernel/errors.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { Rng } from '../../kernel/rng.ts';
 import type { Seq, ShardId, ShardLog } from '../storage/shard-log.ts';
@@ -87,11 +88,14 @@ export class ShardReplicas implements Replicas {
     signal: AbortSignal,
   ): Promise<readonly ApplyOutcome[]> {
     const outcomes = new Map<ReplicatedStep, ApplyOutcome>();
-    const byWorkflow = grouped(steps);
-    const runs = [...byWorkflow.values()].map(async (own) => {
-      for (const step of own) outcomes.set(step, await this.#applyOne(step, signal));
+    const groups = [...grouped(steps).values()].map(async (own) => {
+      const taken = await this.#applyInOrder(own, signal);
+      for (const [i, step] of own.entries()) {
+        const outcome = taken[i];
+        if (outcome) outcomes.set(step, outcome);
+      }
     });
-    await Promise.all(runs);
+    await Promise.all(groups);
     return steps.map((step) => {
       const outcome = outcomes.get(step);
       invariant(outcome !== undefined, 'every step has an outcome');
@@ -99,11 +103,16 @@ export class ShardReplicas implements Replicas {
     });
   }
 
-  async adopt(image: RunImage, signal: AbortSignal): Promise<ApplyOutcome> {
+  async adopt(
+    image: RunImage,
+    { repair }: { readonly repair: boolean },
+    signal: AbortSignal,
+  ): Promise<ApplyOutcome> {
     const ownership = await this.#host.ownership(image.state, signal);
     const writer = new ReplicaWriter(ownership, this.#writing);
     const outcome = await writer.adopt(image, signal);
-    if (outcome.kind !== 'known' || !(await this.#isDamaged(image, signal))) return outcome;
+    if (!repair || outcome.kind !== 'known') return outcome;
+    if (!(await this.#isDamaged(image, signal))) return outcome;
     return writer.repair(image, signal);
   }
 
@@ -200,15 +209,21 @@ export class ShardReplicas implements Replicas {
     );
   }
 
-  async #applyOne(step: ReplicatedStep, signal: AbortSignal): Promise<ApplyOutcome> {
-    const ownership = await this.#host.ownership(step.transition, signal);
-    try {
-      return await new ReplicaWriter(ownership, this.#writing).apply(step, signal);
-    } catch (thrown) {
-      const error = toAtollError(thrown);
-      if (error.code !== 'data-loss' && error.code !== 'invalid-argument') throw error;
-      return { kind: 'refused', reason: error.message };
+  /** Steps of one workflow id: decided together, told when durable. */
+  async #applyInOrder(
+    steps: readonly ReplicatedStep[],
+    signal: AbortSignal,
+  ): Promise<readonly ApplyOutcome[]> {
+    const [first] = steps;
+    if (!first) return [];
+    const ownership = await this.#host.ownership(first.transition, signal);
+    const taken = await new ReplicaWriter(ownership, this.#writing).take(steps, signal);
+    // Settled in the order in which they were decided: most of them ride in one batch.
+    for (const { durable, whenDurable } of taken) {
+      if (durable) await orAbort(durable, signal);
+      whenDurable?.();
     }
+    return taken.map(({ outcome }) => outcome);
   }
 
   async #digest(

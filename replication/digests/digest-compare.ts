@@ -177,7 +177,7 @@ export class DigestComparer {
     for (let i = 0; i < different.length; i += config.imageBatch) {
       const batch = different.slice(i, i + config.imageBatch);
       const images = await Promise.all(batch.map((run) => replicas.image(refOf(run), signal)));
-      await peer.pushImages({ namespaceId, images: images.map(encodeImage) }, signal);
+      await peer.pushImages({ namespaceId, images: images.map(encodeImage), repair: true }, signal);
     }
     const looked = await this.#settled(different.map(refOf), signal);
     this.#tally.repaired += looked.filter(({ verdict }) => verdict === 'equal').length;

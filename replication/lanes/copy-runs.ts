@@ -53,7 +53,7 @@ function differs(mine: RunDigest | undefined, theirs: RunDigest | undefined): bo
 }
 
 async function sendBatch(parts: LaneParts, runs: readonly RunRef[]): Promise<void> {
-  for (const { run, upTo, outcome } of await pushImages(parts, runs)) {
+  for (const { run, upTo, outcome } of await pushImages(parts, runs, { repair: true })) {
     const reason = unfitReason(outcome);
     if (reason !== undefined) {
       await parkRun(parts, { ...run, number: upTo, bytes: NO_BYTES, reason });

@@ -105,7 +105,8 @@ export class Lane {
     const { state, config } = this.#parts;
     const first = state.queue.waiting(config.imageBatch);
     if (first.length === 0) return false;
-    for (const [i, sent] of (await pushImages(this.#parts, first)).entries()) {
+    const sentImages = await pushImages(this.#parts, first, { repair: false });
+    for (const [i, sent] of sentImages.entries()) {
       const entry = first[i];
       const { outcome, upTo, lineage } = sent;
       if (entry === undefined) continue;

@@ -55,7 +55,7 @@ export async function repairParked(parts: LaneParts): Promise<boolean> {
   // From here on its steps are queued again: what commits after the image was taken must not be missed.
   state.parked.delete(run.runId);
   try {
-    const [sent] = await pushImages(parts, [run]);
+    const [sent] = await pushImages(parts, [run], { repair: true });
     const reason = sent && unfitReason(sent.outcome);
     if (reason !== undefined) throw new AtollError('internal', reason);
     const done = { runId: run.runId, at: clock.now() };

@@ -39,10 +39,11 @@ export function unfitReason(outcome: ApplyOutcome): string | undefined {
   }
 }
 
-/** Outcomes in the order of `runs`. */
+/** Outcomes in the order of `runs`. `repair`: those that end where their image ends may be damaged there. */
 export async function pushImages(
   parts: LaneParts,
   runs: readonly RunName[],
+  { repair }: { readonly repair: boolean },
 ): Promise<readonly SentImage[]> {
   const { state, config, quota, clock, metrics } = parts;
   const { namespaceId } = state.key;
@@ -55,14 +56,16 @@ export async function pushImages(
       ? []
       : [
           ...(await callTarget(parts, 'pushing images', (peer, signal) =>
-            peer.pushImages({ namespaceId, images }, signal),
+            peer.pushImages({ namespaceId, images, repair }, signal),
           )),
         ];
   metrics.images.inc(images.length);
   metrics.imageBytes.inc(images.reduce((sum, { length }) => sum + length, 0));
   for (const [i, { image }] of fit.entries()) {
     if (answers[i]?.kind !== 'undecided' || image === undefined) continue;
-    const settled = await settledElsewhere(parts, (replicas, s) => replicas.adopt(image, s));
+    const settled = await settledElsewhere(parts, (replicas, s) =>
+      replicas.adopt(image, { repair: false }, s),
+    );
     if (!settled) throw notSettled();
     answers[i] = { kind: 'lost' };
   }

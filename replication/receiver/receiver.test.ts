@@ -56,9 +56,9 @@ describe('the receiver', () => {
     await expect(
       receiver.steps(source, { namespaceId, steps, pending: 0 }, signal),
     ).rejects.toMatchObject(refused);
-    await expect(receiver.images(source, { namespaceId, images }, signal)).rejects.toMatchObject(
-      refused,
-    );
+    await expect(
+      receiver.images(source, { namespaceId, images, repair: false }, signal),
+    ).rejects.toMatchObject(refused);
     const digests = { namespaceId, runs, recompute: false };
     await expect(receiver.digests(source, digests, signal)).rejects.toMatchObject(refused);
     const page = { namespaceId, shard: 0, limit: 10 };
@@ -70,9 +70,9 @@ describe('the receiver', () => {
     const refused = { code: 'permission-denied' };
     await expect(push(NS, step(), step({ namespaceId: 'ns-2' }))).rejects.toMatchObject(refused);
     const images = [await image('ns-2')];
-    await expect(receiver.images('a', { namespaceId: NS, images }, signal)).rejects.toMatchObject(
-      refused,
-    );
+    await expect(
+      receiver.images('a', { namespaceId: NS, images, repair: false }, signal),
+    ).rejects.toMatchObject(refused);
     const digests = { namespaceId: NS, runs: [runRef(1, 'ns-2')], recompute: false };
     await expect(receiver.digests('a', digests, signal)).rejects.toMatchObject(refused);
     untouched();
@@ -101,7 +101,7 @@ describe('the receiver', () => {
 
   it('gives images back as they were', async () => {
     const images = [await image(NS)];
-    expect(await receiver.images('a', { namespaceId: NS, images }, signal)).toEqual([
+    expect(await receiver.images('a', { namespaceId: NS, images, repair: false }, signal)).toEqual([
       { kind: 'applied' },
     ]);
     const back: RunImage = await replicas.image(runRef(1));

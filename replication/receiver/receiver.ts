@@ -76,7 +76,7 @@ export class Receiver {
     await this.#admit(source, push.namespaceId, highest);
     for (const { state } of images) assertOf(push.namespaceId, state.namespaceId);
     const outcomes = await Promise.all(
-      images.map((image) => this.#parts.replicas.adopt(image, signal)),
+      images.map((image) => this.#parts.replicas.adopt(image, push, signal)),
     );
     this.#parts.reports.heard(source, []);
     return weave(read, outcomes);

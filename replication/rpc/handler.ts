@@ -85,12 +85,12 @@ function pushRoutes({ receiver, imageParts }: ReplicationHandlerParts): [string,
     route(api.PUSH_IMAGES, async (push, source, signal) => ({
       outcomes: (await receiver.images(source, push, signal)).map(outcomeToWire),
     })),
-    route(api.PUSH_IMAGE_PART, async ({ namespaceId, ...part }, source, signal) => {
+    route(api.PUSH_IMAGE_PART, async ({ namespaceId, repair, ...part }, source, signal) => {
       await receiver.admit(source, namespaceId);
       const upload = `${source}/${namespaceId}/${part.upload}`;
       const image = imageParts.add({ ...part, upload });
       if (image === undefined) return { outcomes: [] };
-      const push = { namespaceId, images: [image] };
+      const push = { namespaceId, images: [image], repair };
       return { outcomes: (await receiver.images(source, push, signal)).map(outcomeToWire) };
     }),
     route(api.DIGESTS, async ({ namespaceId, runs, recompute }, source, signal) => {

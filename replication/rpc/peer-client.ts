@@ -45,15 +45,15 @@ export class PeerClient implements ReplicaPeer {
   }
 
   async pushImages(push: ImagePush, signal: AbortSignal): Promise<readonly ApplyOutcome[]> {
-    const { namespaceId, images } = push;
+    const { namespaceId, images, repair } = push;
     const outcomes: ApplyOutcome[] = [];
     for (const group of groupsOf(images, this.#config.imagePartBytes)) {
       const [first] = group;
       if (first !== undefined && first.length > this.#config.imagePartBytes) {
-        outcomes.push(await this.#pushParts(namespaceId, first, signal));
+        outcomes.push(await this.#pushParts({ namespaceId, repair }, first, signal));
         continue;
       }
-      const answer = await this.#call(PUSH_IMAGES, { namespaceId, images: group }, signal);
+      const answer = await this.#call(PUSH_IMAGES, { ...push, images: group }, signal);
       if (answer.outcomes.length !== group.length) throw miscounted();
       outcomes.push(...answer.outcomes.map(outcomeFromWire));
     }
@@ -92,7 +92,7 @@ export class PeerClient implements ReplicaPeer {
   }
 
   async #pushParts(
-    namespaceId: string,
+    of: Omit<ImagePush, 'images'>,
     image: Uint8Array,
     signal: AbortSignal,
   ): Promise<ApplyOutcome> {
@@ -101,7 +101,7 @@ export class PeerClient implements ReplicaPeer {
     const upload = this.#rng.uuid();
     for (let index = 0; index < count; index += 1) {
       const bytes = image.subarray(index * size, (index + 1) * size);
-      const part = { namespaceId, upload, index, count, bytes };
+      const part = { ...of, upload, index, count, bytes };
       const { outcomes } = await this.#call(PUSH_IMAGE_PART, part, signal);
       const [outcome] = outcomes;
       if (outcome !== undefined) return outcomeFromWire(outcome);

@@ -31,13 +31,14 @@ const messages = new MessagePackage(PACKAGE, {
     pending: [3, 'uint64'],
     oldestAt: [4, 'int64'],
   },
-  PushImages: { namespaceId: [1, 'string'], images: [2, 'bytes[]'] },
+  PushImages: { namespaceId: [1, 'string'], images: [2, 'bytes[]'], repair: [3, 'bool'] },
   PushImagePart: {
     namespaceId: [1, 'string'],
     upload: [2, 'string'],
     index: [3, 'uint32'],
     count: [4, 'uint32'],
     bytes: [5, 'bytes'],
+    repair: [6, 'bool'],
   },
   AskDigests: { namespaceId: [1, 'string'], runs: [2, 'Run[]'], recompute: [3, 'bool'] },
   Digest: {
@@ -198,7 +199,7 @@ export const PUSH_STEPS = method<WireBacklog & { readonly steps: readonly Uint8A
   'Outcomes',
 );
 export const PUSH_IMAGES = method<
-  OfNamespace & { readonly images: readonly Uint8Array[] },
+  OfNamespace & { readonly images: readonly Uint8Array[]; readonly repair: boolean },
   Outcomes
 >(`${REPLICATION}/PushImages`, 'PushImages', 'Outcomes');
 /** One part of a large image; answers with its outcome after the last part, with none before. */
@@ -208,6 +209,7 @@ export const PUSH_IMAGE_PART = method<
     readonly index: number;
     readonly count: number;
     readonly bytes: Uint8Array;
+    readonly repair: boolean;
   },
   Outcomes
 >(`${REPLICATION}/PushImagePart`, 'PushImagePart', 'Outcomes');
