@@ -20,6 +20,7 @@ import { applyChange } from './apply/fold.ts';
 import type { DecideContext, LiveRun, Step } from './decision.ts';
 import { BUFFERED_KINDS, type DraftChange, type DraftEvent } from './draft-change.ts';
 import type { CurrentRun, LedgerEntry } from './execution.ts';
+import { originId } from './origin.ts';
 import type { Change, Patch } from './patch.ts';
 import type { BufferedEvent, EpochMs, RunState, TaskStart } from './state.ts';
 
@@ -174,6 +175,13 @@ export class Draft {
   unbuffer(index: number): void {
     const indexes = this.#fold.buffered.map((_, at) => at).filter((at) => at !== index);
     this.#fold1({ kind: 'buffer-kept', indexes });
+  }
+
+  /** The name of an input that comes in next, for one whose client gave it none (PROTOCOLS 9). */
+  get origin(): string {
+    const { runId, transition } = this.#fold;
+    const at = this.#changes.length;
+    return originId({ runId, epoch: this.ctx.epoch, number: transition + 1, at });
   }
 
   /** The request is remembered by the ledger of the workflow id (D15). An empty id is not. */

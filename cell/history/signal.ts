@@ -45,7 +45,13 @@ export function writeSignal(draft: Draft, signal: SignalFields, startRequestId =
   draft.outside(
     {
       kind: 'WorkflowExecutionSignaled',
-      attributes: { signalName: name, input, identity, header, requestId },
+      attributes: {
+        signalName: name,
+        input,
+        identity,
+        header,
+        requestId: requestId === '' ? draft.origin : requestId,
+      },
     },
     links,
   );

@@ -2,12 +2,11 @@
  * What a losing branch held (PROTOCOLS 9): inputs from outside, which the active cell applies once more, and what only can
  * be reported. Pure.
  *
- * An input is recognised by the request id of its client, or else by its origin: the run, the epoch of its first
- * acceptance, and its place there. An input that is applied again carries that id along, so that after a failover and a
- * failback within the lag it is not applied a third time.
+ * An input is recognised by its request id, or the origin that stands for one (history/origin.ts). An input that is applied
+ * again carries that id along, so that after a failover and a failback within the lag it is not applied a third time.
  */
 import type { EventOf, HistoryEvent } from '../../wire/events.ts';
-import { epochOf, type Lineage } from '../history/lineage.ts';
+import type { LedgerEntry } from '../history/execution.ts';
 import type { RunInput } from '../history/input.ts';
 import type { Change } from '../history/patch.ts';
 import type { BufferedEvent, RunState } from '../history/state.ts';
@@ -33,32 +32,30 @@ type FromOutside = Extract<
 
 /** Of one transition. */
 export function lostInTransition(transition: Transition): LostContent {
-  const { runId, epoch, number, changes } = transition;
+  const { changes, execution } = transition;
   // What a flush writes came in with an earlier transition, as a buffered event.
   const flushes = changes.some(({ kind }) => kind === 'buffer-kept');
+  const cancelId = cancelIdOf(execution?.ledger ?? [], transition.runId);
   return {
-    inputs: changes.flatMap((change, at) => {
+    inputs: changes.flatMap((change) => {
       const event = isEvent(change) ? (flushes ? undefined : change) : buffered(change);
-      return event ? inputOf(event, originId({ runId, epoch, number, at })) : [];
+      return event ? inputOf(event, cancelId) : [];
     }),
     events: changes.filter(isEvent).map(({ kind }) => kind),
-    closes: transition.execution?.current?.closedAt !== undefined,
+    closes: execution?.current?.closedAt !== undefined,
     startedActivities: changes.flatMap(startedActivity),
   };
 }
 
-/** Of a whole branch, of which only its state and the events after the common ancestor are known. */
-export function lostInBranch(state: RunState, events: readonly HistoryEvent[]): LostContent {
-  const { runId, epoch } = state;
-  // Without their transitions, events are placed by id: their own, or the one after the last.
-  const inHistory = events.flatMap((event) =>
-    inputOf(event, originId({ runId, epoch, number: 0, at: event.eventId })),
-  );
-  const waiting = state.buffered.flatMap((event, index) =>
-    inputOf(event, originId({ runId, epoch, number: 0, at: state.nextEventId + index })),
-  );
+/** Of a whole branch, of which only its state, the events after the common ancestor and its ledger are known. */
+export function lostInBranch(
+  state: RunState,
+  events: readonly HistoryEvent[],
+  ledger: readonly LedgerEntry[],
+): LostContent {
+  const cancelId = cancelIdOf(ledger, state.runId);
   return {
-    inputs: [...inHistory, ...waiting],
+    inputs: [...events, ...state.buffered].flatMap((event) => inputOf(event, cancelId)),
     events: events.map(({ kind }) => kind),
     closes: state.closedAt !== undefined,
     startedActivities: [...state.activities.values()]
@@ -67,34 +64,19 @@ export function lostInBranch(state: RunState, events: readonly HistoryEvent[]): 
   };
 }
 
-/** Whether the branch that ends so holds the input of that origin itself. */
-export function holdsOrigin(lineage: Lineage, runId: string, requestId: string): boolean {
-  const [prefix, run, epoch, number] = requestId.split('/');
-  if (prefix !== ORIGIN || run !== runId) return false;
-  return epochOf(lineage, Number(number)) === Number(epoch);
+/** A run is asked to cancel once; the event does not say by which request, the ledger does. */
+function cancelIdOf(ledger: readonly LedgerEntry[], runId: string): string {
+  return ledger.find((entry) => entry.kind === 'cancel' && entry.runId === runId)?.requestId ?? '';
 }
 
-const ORIGIN = 'atoll-origin';
-
-type Origin = {
-  readonly runId: string;
-  readonly epoch: number;
-  readonly number: number;
-  readonly at: number;
-};
-
-function originId({ runId, epoch, number, at }: Origin): string {
-  return `${ORIGIN}/${runId}/${epoch}/${number}/${at}`;
-}
-
-function inputOf(event: HistoryEvent | BufferedEvent, origin: string): readonly LostInput[] {
+function inputOf(event: HistoryEvent | BufferedEvent, cancelId: string): readonly LostInput[] {
   if (event.kind === 'WorkflowExecutionSignaled')
-    return [{ name: signalName(event), input: signal(event, origin) }];
+    return [{ name: signalName(event), input: signal(event) }];
   if (event.kind !== 'WorkflowExecutionCancelRequested') return [];
   const { cause, identity } = event.attributes;
   const input = {
     kind: 'request-cancel',
-    requestId: origin,
+    requestId: cancelId,
     reason: cause ?? '',
     identity: identity ?? '',
   } as const;
@@ -107,11 +89,11 @@ function signalName({ attributes }: Signaled): string {
   return `signal ${attributes.signalName ?? ''}`;
 }
 
-function signal({ attributes, links }: Signaled, origin: string): RunInput {
+function signal({ attributes, links }: Signaled): RunInput {
   const { signalName: name, input, header, identity, requestId } = attributes;
   return {
     kind: 'signal',
-    requestId: requestId ? requestId : origin,
+    requestId: requestId ?? '',
     name: name ?? '',
     input,
     header,

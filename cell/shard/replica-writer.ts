@@ -20,7 +20,8 @@ import { NO_LINEAGE, standingOf, standingOfBranch, type LineageItem } from '../h
 import type { RunState } from '../history/state.ts';
 import type { CachedExecution } from './cached.ts';
 import type { RunRef } from './engine.ts';
-import { holdsOrigin, lostInBranch, lostInTransition, type LostContent } from './losing-branch.ts';
+import { holdsOrigin } from '../history/origin.ts';
+import { lostInBranch, lostInTransition, type LostContent } from './losing-branch.ts';
 import type { Batch } from './gather.ts';
 import type { Ownership } from './ownership.ts';
 import type { Adoption, EncodedStep } from './record-codec.ts';
@@ -52,6 +53,8 @@ type Piece = Pick<LostPiece, 'ref' | 'transitions' | 'content'>;
 type Loser = {
   readonly head: RunState;
   readonly historyId: string;
+  /** Of its workflow id. */
+  readonly ledger: readonly LedgerEntry[];
   readonly content?: LostContent | undefined;
 };
 
@@ -163,7 +166,7 @@ export class ReplicaWriter {
           const events = decodeEvents(eventsAfter(image, standing.ancestor.eventId));
           const { transition: to, epoch } = state;
           const transitions = { from: standing.ancestor.transition + 1, to, epoch };
-          const content = lostInBranch(state, events);
+          const content = lostInBranch(state, events, image.ledger);
           return this.#lost(here, { ref: state, transitions, content }, signal);
         }
         case 'continues': {
@@ -198,8 +201,9 @@ export class ReplicaWriter {
       const acts = this.#acts(state);
       if (!acts && delivery !== 'done') throw stillToBeSent(state);
       const head = run.head;
-      if (acts && delivery === 'runs' && loser?.head !== head) {
-        return { head, historyId: run.branch.historyId };
+      if (acts && delivery !== 'done' && loser?.head !== head) {
+        const ledger = here.execution?.ledger.entries() ?? [];
+        return { head, historyId: run.branch.historyId, ledger };
       }
       return this.#ownership.append({ adoption: this.#adoption(image, here, 'ours lost') });
     });
@@ -209,7 +213,7 @@ export class ReplicaWriter {
       const { head: own, historyId } = next;
       const whole = { state: own, historyId };
       const events = await this.#source.events(this.#ownership, whole, ancestor.eventId, signal);
-      const content = lostInBranch(own, decodeEvents(Buffer.concat(events)));
+      const content = lostInBranch(own, decodeEvents(Buffer.concat(events)), next.ledger);
       return this.#replace(image, { ancestor, loser: { ...next, content } }, signal);
     }
     await orAbort(next.committed, signal);
