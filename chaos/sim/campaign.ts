@@ -1,56 +1,97 @@
 /**
- * Many seeds one after the other, their counts added up.
+ * Many seeds of one kind of world, their counts added up; and one seed with its whole trace.
  *
  * Invariants
- *  1. A campaign of 200 seeds or more in which a fault was never injected, or a checker never had a case, has failed.
- *  2. The last line says `N passed, N failed, N skipped`.
+ *  1. A campaign of 200 seeds or more in which a fault was never injected, a move never came to one of its ends, or a
+ *     checker never had a case, has failed.
+ *  2. Seeds that once showed a bug go first.
+ *  3. The last line says `N passed, N failed, N skipped`.
  */
-import { CHECKS, FAULTS, Tally } from './tally.ts';
-import { World, type SeedResult } from './world.ts';
+import { runForked } from './forked.ts';
+import { Tally } from './tally.ts';
+import type { SeedRun, WorldKind } from './world-kind.ts';
 
 export type CampaignOptions = {
   readonly from: number;
   readonly seeds: number;
+  /** Also the seeds that once showed a bug, before the others. */
+  readonly known: boolean;
+  /** Processes that share the seeds; with one, they run in this process. */
+  readonly jobs: number;
   readonly stopAtFailure: boolean;
   readonly print: (line: string) => void;
 };
 
 const FULL_CAMPAIGN = 200;
 const PROGRESS_EVERY = 100;
+const BREACHES_SHOWN = 5;
 
-export async function runCampaign(options: CampaignOptions): Promise<boolean> {
-  const { from, seeds, print } = options;
-  const faults = new Tally(FAULTS);
-  const checks = new Tally(CHECKS);
-  let failed = 0;
-  let done = 0;
-  const begun = process.cpuUsage();
-  for (let seed = from; seed < from + seeds; seed += 1) {
-    const result = await new World(seed).run();
-    faults.addAll(result.faults);
-    checks.addAll(result.checks);
-    done += 1;
-    if (result.breaches.length > 0) {
-      failed += 1;
-      report(result, print);
+export async function runCampaign(kind: WorldKind, options: CampaignOptions): Promise<boolean> {
+  const { print, jobs } = options;
+  const sums = kind.tables.map((table) => ({ ...table, tally: new Tally(table.names) }));
+  const plan = planOf(kind, options);
+  const counts = { done: 0, failed: 0, cpuMs: 0 };
+  const runs = jobs > 1 ? runForked(kind, plan, jobs) : runHere(kind, plan);
+  for await (const run of runs) {
+    for (const [i, { names, tally }] of sums.entries()) {
+      for (const name of names) tally.add(name, run.counts[i]?.get(name));
+    }
+    counts.done += 1;
+    counts.cpuMs += run.cpuMs;
+    if (run.breaches.length > 0) {
+      counts.failed += 1;
+      report(kind, run, print);
       if (options.stopAtFailure) break;
     }
-    if (done % PROGRESS_EVERY === 0) print(`${done} of ${seeds} seeds, ${failed} failed`);
+    if (counts.done % PROGRESS_EVERY === 0) {
+      print(`${counts.done} of ${plan.length} seeds, ${counts.failed} failed`);
+    }
   }
-  print(faults.table('faults injected'));
-  print(checks.table('cases judged'));
-  const { user, system } = process.cpuUsage(begun);
-  print(`${((user + system) / 1e6 / Math.max(1, done)).toFixed(3)} s CPU a seed`);
-  const missing = done >= FULL_CAMPAIGN ? [...faults.missing, ...checks.missing] : [];
+  const { done, failed, cpuMs } = counts;
+  for (const { title, tally } of sums) print(tally.table(title));
+  print(`${(cpuMs / 1_000 / Math.max(1, done)).toFixed(3)} s CPU a seed`);
+  const missing = done >= FULL_CAMPAIGN ? sums.flatMap(({ tally }) => tally.missing) : [];
   for (const name of missing) print(`NEVER: ${name}`);
   const failures = failed + missing.length;
   print(`${done - failed} passed, ${failures} failed, 0 skipped`);
   return failures === 0;
 }
 
-function report(result: SeedResult, print: (line: string) => void): void {
-  const { seed, breaches, excerpt } = result;
-  print(`seed ${seed}: ${breaches.length} broken, replay with: npm run sim -- --seed ${seed}`);
-  for (const breach of breaches.slice(0, 5)) print(`  ${breach}`);
+/** One seed with its whole trace. */
+export async function replay(
+  kind: WorldKind,
+  seed: number,
+  print: (line: string) => void,
+): Promise<boolean> {
+  const result = await kind.run(seed, print);
+  for (const breach of result.breaches) print(`BROKEN ${breach}`);
+  print(`trace ${result.traceHash}, ${result.events} events`);
+  const passed = result.breaches.length === 0;
+  print(passed ? '1 passed, 0 failed, 0 skipped' : '0 passed, 1 failed, 0 skipped');
+  return passed;
+}
+
+/** One seed, and the CPU time that it took. */
+export async function measured(kind: WorldKind, seed: number): Promise<SeedRun> {
+  const begun = process.cpuUsage();
+  const run = await kind.run(seed);
+  const { user, system } = process.cpuUsage(begun);
+  return { ...run, cpuMs: (user + system) / 1_000 };
+}
+
+function planOf(kind: WorldKind, { from, seeds, known }: CampaignOptions): readonly number[] {
+  const range = Array.from({ length: seeds }, (_, index) => from + index);
+  return [...new Set(known ? [...kind.known(), ...range] : range)];
+}
+
+async function* runHere(kind: WorldKind, plan: readonly number[]): AsyncGenerator<SeedRun> {
+  for (const seed of plan) yield await measured(kind, seed);
+}
+
+function report(kind: WorldKind, run: SeedRun, print: (line: string) => void): void {
+  const { seed, breaches, excerpt } = run;
+  const again = `npm run sim -- ${[...kind.flags, '--seed', seed].join(' ')}`;
+  print(`seed ${seed}: ${breaches.length} broken, replay with: ${again}`);
+  for (const breach of breaches.slice(0, BREACHES_SHOWN)) print(`  ${breach}`);
   for (const line of excerpt) print(`    ${line}`);
 }

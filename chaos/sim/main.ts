@@ -1,17 +1,18 @@
 /**
  * `npm run sim`: runs simulated worlds and judges them.
  *
- *   --seeds N   how many seeds (200)      --from N   the first of them (1)
+ *   --seeds N   how many seeds (200), beside those that once showed a bug     --from N   the first of them (1)
  *   --seed X    one seed, with its whole trace
+ *   --only      without the seeds that once showed a bug
  *   --fleet     two cells with a fleet map, lanes, moves and failovers, instead of one
- *   --mutants   the mutants instead: each must be caught, by its recorded seed or one of 2,000, or one of --fresh K;
+ *   --jobs N    processes that share the work (1)
+ *   --mutants   the mutants instead: each must be caught, by its recorded seed or one of many, or one of --fresh K;
  *               names behind it choose, --record writes down the seeds that caught
  */
 import { parseArgs } from 'node:util';
-import { runCampaign } from './campaign.ts';
-import { replayFleet, runFleetCampaign } from './fleet/fleet-campaign.ts';
+import { replay, runCampaign } from './campaign.ts';
 import { runMutants } from './mutants.ts';
-import { World } from './world.ts';
+import { FLEET, ONE_CELL } from './world-kind.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -19,7 +20,9 @@ const { values, positionals } = parseArgs({
     seeds: { type: 'string', default: '200' },
     from: { type: 'string', default: '1' },
     seed: { type: 'string' },
+    only: { type: 'boolean', default: false },
     fleet: { type: 'boolean', default: false },
+    jobs: { type: 'string', default: '1' },
     mutants: { type: 'boolean', default: false },
     fresh: { type: 'string' },
     record: { type: 'boolean', default: false },
@@ -31,30 +34,19 @@ function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-async function replay(seed: number): Promise<boolean> {
-  const result = await new World(seed, print).run();
-  for (const breach of result.breaches) print(`BROKEN ${breach}`);
-  print(`trace ${result.traceHash}, ${result.events} events`);
-  print(
-    result.breaches.length === 0
-      ? '1 passed, 0 failed, 0 skipped'
-      : '0 passed, 1 failed, 0 skipped',
-  );
-  return result.breaches.length === 0;
-}
-
 async function main(): Promise<boolean> {
-  if (values.seed !== undefined) {
-    const seed = Number(values.seed);
-    return values.fleet ? replayFleet(seed, print) : replay(seed);
-  }
+  const kind = values.fleet ? FLEET : ONE_CELL;
+  const jobs = Number(values.jobs);
+  if (values.seed !== undefined) return replay(kind, Number(values.seed), print);
   if (values.mutants) {
     const fresh = values.fresh === undefined ? undefined : Number(values.fresh);
-    return runMutants({ fresh, only: positionals, record: values.record, print });
+    return runMutants({ fresh, only: positionals, record: values.record, jobs, print });
   }
-  return (values.fleet ? runFleetCampaign : runCampaign)({
+  return runCampaign(kind, {
     from: Number(values.from),
     seeds: Number(values.seeds),
+    known: !values.only,
+    jobs,
     stopAtFailure: values['stop-at-failure'],
     print,
   });
