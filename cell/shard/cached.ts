@@ -171,8 +171,8 @@ export class CachedExecution {
 
   /** Takes a decided entry out again: the branch that had taken the request has lost. */
   forgetEntry(requestId: string): void {
-    const removed = this.ledger.remove(requestId);
-    if (removed) this.#forgotten.set(requestId, removed);
+    const removed = this.ledger.remove(requestId) ?? unread(requestId);
+    this.#forgotten.set(requestId, removed);
   }
 
   /** The record that says so is durable. */
@@ -206,4 +206,9 @@ export class CachedExecution {
   get settled(): boolean {
     return this.committedCurrent !== undefined && !this.fresh && !this.dirty && !this.pending;
   }
+}
+
+/** Stands for a row that could not be read, to be deleted by its key. */
+function unread(requestId: string): NumberedEntry {
+  return { ordinal: 0, entry: { requestId, kind: 'signal', runId: '', at: 0 } };
 }

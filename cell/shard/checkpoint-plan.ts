@@ -20,6 +20,7 @@ import { encodeBlob } from './blob.ts';
 import type { CachedExecution, CachedRun } from './cached.ts';
 import type { NumberedEntry } from './ledger-memory.ts';
 import type { Ownership } from './ownership.ts';
+import type { Removed } from './removed-runs.ts';
 import type { RunBook } from './run-book.ts';
 import { encodeRun, INDEX_WORK, workRows } from './work-rows.ts';
 
@@ -46,7 +47,7 @@ export function planCheckpoint(
   ownership: Ownership,
   options: { readonly recentHistoryBytes: number },
 ): CheckpointPlan | undefined {
-  const { shard, range, book } = ownership;
+  const { shard, range, book, memory } = ownership;
   const { checkpoint: from, committed: to } = ownership.log;
   if (from === to && book.clean) return undefined;
   const rows = noRows();
@@ -55,17 +56,33 @@ export function planCheckpoint(
   for (const execution of book.dirtyExecutions) {
     settled.push(planExecution(book, execution, { rows, to }));
   }
+  const removed = memory.removed.all();
+  const gone = goneRows(removed);
+  for (const { timers } of removed) rows.timersDrop.push(...timers);
   // Positions only grow: what is noted must not lie below what is cut.
   const deleteTo = ownership.releasable(to);
   const notes = ownership.notes();
   const kept = notes === undefined ? {} : { notes };
   return {
-    checkpoint: { shard, range, from, to, deleteTo, views: viewBatch(rows), ...kept },
+    checkpoint: { shard, range, from, to, deleteTo, views: { ...viewBatch(rows), gone }, ...kept },
     finish: () => {
-      const save = ownership.memory.saved();
+      const save = memory.saved();
       for (const settle of settled) settle(save);
+      memory.removed.settle(removed);
       ownership.checkpointed(to);
     },
+  };
+}
+
+function goneRows(removed: readonly Removed[]): ViewBatch['gone'] {
+  const removals = removed.map(({ removal }) => removal);
+  return {
+    runs: removals.flatMap(({ namespaceId, workflowId, runId, historyIds }) =>
+      [...new Set([runId, ...historyIds])].map((id) => ({ namespaceId, workflowId, runId: id })),
+    ),
+    executions: removals
+      .filter(({ execution }) => execution)
+      .map(({ namespaceId, workflowId }) => ({ namespaceId, workflowId })),
   };
 }
 
@@ -204,7 +221,7 @@ function noRows(): Rows {
   };
 }
 
-function viewBatch(rows: Rows): ViewBatch {
+function viewBatch(rows: Rows): Omit<ViewBatch, 'gone'> {
   return {
     runs: rows.runs,
     executions: rows.executions,

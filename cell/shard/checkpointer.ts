@@ -183,14 +183,14 @@ type Size = { readonly rows: number; readonly bytes: number };
 const EMPTY: Size = { rows: 0, bytes: 0 };
 
 /** How much a shard's views add to a statement: rows, and the bytes of what they hold beside their keys. */
-function sizeOf({ runs, executions, ledger, history, timers, tasks }: ViewBatch): Size {
+function sizeOf({ runs, executions, ledger, history, timers, tasks, gone }: ViewBatch): Size {
   const blobs = [
     ...runs.map(({ state }) => state),
     ...executions.map(({ pointer }) => pointer),
     ...ledger.put.map(({ entry }) => entry),
     ...history.map(({ events }) => events),
   ];
-  const others = [ledger.drop, timers.put, timers.drop, tasks.put, tasks.drop];
+  const others = [ledger.drop, timers.put, timers.drop, tasks.put, tasks.drop, gone.runs];
   return {
     rows: blobs.length + others.reduce((sum, rows) => sum + rows.length, 0),
     bytes: blobs.reduce((sum, blob) => sum + blob.length, 0),

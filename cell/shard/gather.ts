@@ -7,19 +7,21 @@
  */
 import type { AtollError } from '../../kernel/errors.ts';
 import type { Mark } from './mark.ts';
-import type { Adoption, EncodedStep } from './record-codec.ts';
+import type { Adoption, EncodedStep, Removal } from './record-codec.ts';
 
 /** What is decided together, and becomes durable together. */
 export type Decided = {
   readonly steps?: readonly EncodedStep[];
   readonly mark?: Mark;
   readonly adoption?: Adoption;
+  readonly removal?: Removal;
 };
 
 export class Batch {
   readonly steps: EncodedStep[] = [];
   readonly marks: Mark[] = [];
   readonly adoptions: Adoption[] = [];
+  readonly removals: Removal[] = [];
   bytes = 0;
   /** Resolves when the batch is durable; rejects when it will not be, or nobody knows. */
   readonly committed: Promise<void>;
@@ -75,7 +77,7 @@ export class Gather {
   }
 
   /** Adds what was decided together and returns the batch that it travels in. */
-  add({ steps = [], mark, adoption }: Decided): Batch {
+  add({ steps = [], mark, adoption, removal }: Decided): Batch {
     let batch = this.#batches.at(-1);
     if (!batch || batch.bytes >= this.#rowBytes) {
       batch = new Batch();
@@ -86,6 +88,7 @@ export class Gather {
       batch.bytes += step.events.length + 256;
     }
     if (mark) batch.marks.push(mark);
+    if (removal) batch.removals.push(removal);
     if (adoption) {
       batch.adoptions.push(adoption);
       batch.bytes += adoption.events.length + 1_024;

@@ -330,12 +330,9 @@ export class Ownership {
   #append(decided: Decided): Batch {
     const batch = this.log.append(decided);
     const { steps = [], adoption, mark } = decided;
-    this.book.decided(steps, batch);
+    this.book.decided(decided, batch);
     for (const { transition } of steps) this.sawRecordAt(transition.at);
-    if (adoption) {
-      this.book.adopting(adoption, batch);
-      this.sawRecordAt(adoption.state.lastAt);
-    }
+    if (adoption) this.sawRecordAt(adoption.state.lastAt);
     if (mark) this.standing.marks.decided(mark);
     return batch;
   }
@@ -352,6 +349,7 @@ export class Ownership {
     const touched = new Set<CachedRun>();
     for (const step of batch.steps) touched.add(this.book.committed(step, batch, seq));
     for (const adoption of batch.adoptions) touched.add(this.book.adopted(adoption, batch, seq));
+    for (const removal of batch.removals) this.book.removed(removal);
     for (const mark of batch.marks) this.standing.marks.committed(mark);
     this.#parts.lanes.committed(this.shard, seq, batch.steps);
     for (const run of touched) {
@@ -374,6 +372,7 @@ export class Ownership {
 
   #wasEnded(ending: Ending): void {
     this.work.driver.stop();
+    this.memory.removed.release();
     for (const run of this.memory.cachedRuns()) {
       if (this.ended) run.queries?.fail(this.ended);
       run.wakeWaiters();

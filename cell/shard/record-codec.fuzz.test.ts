@@ -74,10 +74,24 @@ test.each([1, 2, 3, 4, 5])('seed %i: a record gives back its transitions', (seed
 });
 
 test('a record of no steps is a record', () => {
-  expect(decodeRecord(encodeRecord([]))).toEqual({ steps: [], marks: [], adoptions: [] });
+  expect(decodeRecord(encodeRecord([]))).toEqual({
+    steps: [],
+    marks: [],
+    adoptions: [],
+    removals: [],
+  });
 });
 
-test.each([0, 3, 255])('format %i is refused, with what to do', (format) => {
+test('a removal is read as it was written', () => {
+  const removal = {
+    ...{ namespaceId: 'n', workflowId: 'w', runId: 'r' },
+    ...{ historyIds: ['r', 'h'], execution: true },
+  };
+  const record = encodeRecord([], { marks: [], adoptions: [], removals: [removal] });
+  expect(decodeRecord(record).removals).toEqual([removal]);
+});
+
+test.each([0, 4, 255])('format %i is refused, with what to do', (format) => {
   const record = encodeRecord([]);
   record[0] = format;
   expect(() => decodeRecord(record)).toThrow('start the release that wrote it');

@@ -6,11 +6,13 @@
  *              header lists the namespaces), carries its events as stored history bytes, and its patches with the
  *              number of events before each
  *   format 2   the same, then marks of namespaces and adopted runs; written only where there are some
+ *   format 3   the same, then removed runs; written only where there are some
  *
  * Invariants
  *  1. decodeRecord(encodeRecord(steps, beside)) gives equal content.
  *  2. An unknown format is refused, never skipped: the shard stops and says so.
- *  3. Within a record a run has transitions or one adoption, never both; a mark comes after the transitions.
+ *  3. Within a record a run has transitions, one adoption or its removal, never two of them; a mark comes after the
+ *     transitions.
  */
 import { AtollError } from '../../kernel/errors.ts';
 import { decodeCbor, encodeCbor } from '../../wire/cbor.ts';
@@ -27,6 +29,8 @@ import type { Mark } from './mark.ts';
 export const STEPS_FORMAT = 1;
 /** Transitions, marks and adoptions. */
 export const MIXED_FORMAT = 2;
+/** All of them, and removals. */
+export const REMOVING_FORMAT = 3;
 
 /** A decided step with its events encoded once: for the record, the views and the workers alike. */
 export type EncodedStep = {
@@ -57,10 +61,22 @@ export type Adoption = {
   readonly forgotten: readonly string[];
 };
 
+/** A run that a replica must not have (a stray of a bug or of bad storage) goes with all that is stored of it. */
+export type Removal = {
+  readonly namespaceId: string;
+  readonly workflowId: string;
+  readonly runId: string;
+  /** Under which its history rows lie, those of branches that lost included. */
+  readonly historyIds: readonly string[];
+  /** The workflow id pointed to it: pointer and ledger go, too. */
+  readonly execution: boolean;
+};
+
 /** What a record holds beside transitions. */
 export type Beside = {
   readonly marks: readonly Mark[];
   readonly adoptions: readonly Adoption[];
+  readonly removals: readonly Removal[];
 };
 
 export type LogRecord = Beside & { readonly steps: readonly DecodedStep[] };
@@ -79,6 +95,7 @@ type WireRecord = readonly [
   transitions: readonly WireTransition[],
   marks?: readonly Mark[],
   adoptions?: readonly WireAdoption[],
+  removals?: readonly Removal[],
 ];
 
 type WirePatch = readonly [eventsBefore: number, patch: Patch];
@@ -96,7 +113,7 @@ type WireTransition = readonly [
   previousEpoch?: number,
 ];
 
-const NOTHING_BESIDE: Beside = { marks: [], adoptions: [] };
+const NOTHING_BESIDE: Beside = { marks: [], adoptions: [], removals: [] };
 
 const NO_EVENTS = new Uint8Array(0);
 
@@ -116,7 +133,7 @@ export function encodeStep(transition: Transition, state: RunState): EncodedStep
 
 export function encodeRecord(
   steps: readonly Pick<EncodedStep, 'transition' | 'events'>[],
-  { marks, adoptions }: Beside = NOTHING_BESIDE,
+  { marks, adoptions, removals }: Beside = NOTHING_BESIDE,
 ): Uint8Array {
   const namespaces: string[] = [];
   const transitions = steps.map((step): WireTransition => {
@@ -125,33 +142,45 @@ export function encodeRecord(
     if (namespace < 0) namespace = namespaces.push(namespaceId) - 1;
     return wireTransition(namespace, step);
   });
-  const mixed = marks.length + adoptions.length > 0;
-  const wire: WireRecord = mixed
-    ? [namespaces, transitions, marks, adoptions.map(wireAdoption)]
-    : [namespaces, transitions];
+  const format = formatOf({ marks, adoptions, removals });
+  const mixed = [namespaces, transitions, marks, adoptions.map(wireAdoption)] as const;
+  const wire: WireRecord =
+    format === STEPS_FORMAT
+      ? [namespaces, transitions]
+      : format === MIXED_FORMAT
+        ? mixed
+        : [...mixed, removals];
   const body = encodeCbor(wire);
   const record = new Uint8Array(body.length + 1);
-  record[0] = mixed ? MIXED_FORMAT : STEPS_FORMAT;
+  record[0] = format;
   record.set(body, 1);
   return record;
+}
+
+/** The least that holds what there is: older releases read what they know (D17). */
+function formatOf({ marks, adoptions, removals }: Beside): number {
+  if (removals.length > 0) return REMOVING_FORMAT;
+  return marks.length + adoptions.length > 0 ? MIXED_FORMAT : STEPS_FORMAT;
 }
 
 export type DecodedStep = Omit<EncodedStep, 'state'>;
 
 /** Errors: `data-loss` for a format this release does not read. */
 export function decodeRecord(record: Uint8Array): LogRecord {
-  if (record[0] !== STEPS_FORMAT && record[0] !== MIXED_FORMAT) {
+  const format = record[0] ?? 0;
+  if (format < STEPS_FORMAT || format > REMOVING_FORMAT) {
     throw new AtollError(
       'data-loss',
-      `a log record has format ${record[0]}, this release reads ${STEPS_FORMAT} and ${MIXED_FORMAT}: start the release that wrote it`,
+      `a log record has format ${format}, this release reads ${STEPS_FORMAT} to ${REMOVING_FORMAT}: start the release that wrote it`,
     );
   }
   const wire = decodeCbor(record.subarray(1)) as WireRecord;
-  const [namespaces, transitions, marks = [], adoptions = []] = wire;
+  const [namespaces, transitions, marks = [], adoptions = [], removals = []] = wire;
   return {
     steps: transitions.map((t) => decodeTransition(namespaces[t[0]] ?? '', t)),
     marks,
     adoptions: adoptions.map(decodeAdoption),
+    removals,
   };
 }
 

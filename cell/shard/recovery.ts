@@ -6,39 +6,54 @@
  *  1. Replay skips records at or below the seq that a view row reflects.
  *  2. Work is armed from committed states only; arming twice is harmless.
  */
+import { toAtollError } from '../../kernel/errors.ts';
 import { applyTransition } from '../history/history.ts';
 import type { LogRow, Seq } from '../storage/shard-log.ts';
 import type { Ownership } from './ownership.ts';
 import { beside } from './run-book.ts';
-import { decodeRecord, type Adoption, type DecodedStep } from './record-codec.ts';
+import { decodeRecord, type Adoption, type DecodedStep, type Removal } from './record-codec.ts';
 
 type ReplayStep = { readonly seq: Seq; readonly step: DecodedStep };
 type ReplayAdoption = { readonly seq: Seq; readonly adoption: Adoption };
+type Replay = ReplayStep | ReplayAdoption | { readonly removal: Removal };
 
 /** Loads what the tail touches and folds the tail over it, then arms its work. */
 export async function replayTail(ownership: Ownership, rows: readonly LogRow[]): Promise<void> {
-  const replays: (ReplayStep | ReplayAdoption)[] = [];
+  const replays: Replay[] = [];
   const { memory, book } = ownership;
   const { marks } = ownership.standing;
   for (const { seq, record } of rows) {
-    const { steps, adoptions, marks: made } = decodeRecord(record);
+    const { steps, adoptions, removals, marks: made } = decodeRecord(record);
     for (const step of steps) replays.push({ seq, step });
     for (const adoption of adoptions) replays.push({ seq, adoption });
+    for (const removal of removals) replays.push({ removal });
     for (const mark of made) marks.replayed(mark);
   }
   await memory.holding(async () => {
-    await Promise.all(
-      replays.map((replay) => {
-        const ref = 'step' in replay ? replay.step.transition : replay.adoption.state;
-        return Promise.all([memory.loadExecution(ref), memory.loadRun(ref)]);
-      }),
-    );
+    await Promise.all(replays.map((replay) => loadFor(replay, ownership)));
     for (const replay of replays) {
       if ('step' in replay) replayStep(ownership, replay.seq, replay.step);
-      else replayAdoption(ownership, replay);
+      else if ('adoption' in replay) replayAdoption(ownership, replay);
+      else book.removed(replay.removal);
     }
   });
   for (const run of book.dirtyRuns) ownership.work.sync(run);
+}
+
+/** What a repair replaces or removes need not be readable: that may be why it was. */
+async function loadFor(replay: Replay, { memory }: Ownership): Promise<void> {
+  if ('step' in replay) {
+    const { transition } = replay.step;
+    await Promise.all([memory.loadExecution(transition), memory.loadRun(transition)]);
+    return;
+  }
+  const ref = 'adoption' in replay ? replay.adoption.state : replay.removal;
+  const loaded = await Promise.allSettled([memory.loadExecution(ref), memory.loadRun(ref)]);
+  for (const one of loaded) {
+    if (one.status === 'rejected' && toAtollError(one.reason).code !== 'data-loss') {
+      throw one.reason;
+    }
+  }
 }
 
 function replayAdoption(ownership: Ownership, { seq, adoption }: ReplayAdoption): void {

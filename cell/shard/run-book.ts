@@ -12,8 +12,8 @@ import type { RunState } from '../history/state.ts';
 import type { Seq } from '../storage/shard-log.ts';
 import { CachedExecution, CachedRun, type Chunk } from './cached.ts';
 import type { RunRef } from './engine.ts';
-import type { Batch } from './gather.ts';
-import type { Adoption, EncodedStep } from './record-codec.ts';
+import type { Batch, Decided } from './gather.ts';
+import type { Adoption, EncodedStep, Removal } from './record-codec.ts';
 import type { ShardMemory } from './shard-memory.ts';
 
 export class RunBook {
@@ -29,11 +29,14 @@ export class RunBook {
   }
 
   get clean(): boolean {
-    return this.dirtyRuns.size === 0 && this.dirtyExecutions.size === 0;
+    const { dirtyRuns, dirtyExecutions } = this;
+    return dirtyRuns.size + dirtyExecutions.size + this.#memory.removed.size === 0;
   }
 
-  /** Steps were decided and travel in `batch`. */
-  decided(steps: readonly EncodedStep[], batch: Batch): void {
+  /** What was decided travels in `batch`. */
+  decided({ steps = [], adoption, removal }: Decided, batch: Batch): void {
+    if (adoption) this.#adopting(adoption, batch);
+    if (removal) this.#removing(removal, batch);
     for (const step of steps) {
       const run = this.#runOf(step);
       keepStep(run, step);
@@ -74,7 +77,7 @@ export class RunBook {
   }
 
   /** A run is taken over whole from another cell; it travels in `batch`. */
-  adopting(adoption: Adoption, batch: Batch): void {
+  #adopting(adoption: Adoption, batch: Batch): void {
     const run = this.#adopter(adoption);
     run.pending = batch;
     const change = beside(adoption);
@@ -100,6 +103,24 @@ export class RunBook {
   /** An adoption that is durable already: replay at takeover. */
   replayedAdoption(adoption: Adoption, seq: Seq): void {
     this.#commitAdoption(this.#adopter(adoption), adoption, seq);
+  }
+
+  /** A run is to be removed; it travels in `batch`. */
+  #removing(removal: Removal, batch: Batch): void {
+    const run = this.#memory.peekRun(removal);
+    if (run) run.pending = batch;
+    const execution = removal.execution ? this.#memory.peekExecution(removal) : undefined;
+    if (execution) execution.pending = batch;
+  }
+
+  /** The record that removes it is durable, now or at a replay. */
+  removed(removal: Removal): void {
+    const run = this.#memory.peekRun(removal);
+    const execution = removal.execution ? this.#memory.peekExecution(removal) : undefined;
+    if (run) this.dirtyRuns.delete(run);
+    if (execution) this.dirtyExecutions.delete(execution);
+    this.#memory.remove(removal);
+    run?.wakeWaiters();
   }
 
   markDirty(run: CachedRun): void {

@@ -6,6 +6,7 @@
  *  2. That holds for reads under way too: what was saved after a read began is kept until it ends.
  *  3. Two loads of one key end in the same object, which is kept until one of those who asked has looked.
  */
+import { AtollError } from '../../kernel/errors.ts';
 import type { CurrentRun, LedgerEntry } from '../history/execution.ts';
 import type { ShardId } from '../storage/shard-log.ts';
 import type { LedgerRow, RunRow } from '../storage/views.ts';
@@ -13,8 +14,10 @@ import { decodeBlob } from './blob.ts';
 import { CachedExecution, CachedRun } from './cached.ts';
 import type { ShardConfig } from './config.ts';
 import type { RunRef, Target } from './engine.ts';
+import type { Removal } from './record-codec.ts';
 import { LedgerMemory, type NumberedEntry } from './ledger-memory.ts';
 import { PinnedLru } from './lru.ts';
+import { RemovedRuns } from './removed-runs.ts';
 import type { StoredExecution, ViewLoader } from './view-loader.ts';
 import { runOfRow, workRows } from './work-rows.ts';
 
@@ -30,6 +33,8 @@ type MemoryConfig = Pick<
 >;
 
 export class ShardMemory {
+  /** Removed, and not yet deleted: what the views hold of them is nothing. */
+  readonly removed = new RemovedRuns();
   readonly #shard: ShardId;
   readonly #loader: ViewLoader;
   readonly #config: MemoryConfig;
@@ -172,30 +177,52 @@ export class ShardMemory {
 
   loadRun(ref: RunRef): Promise<boolean> {
     if (this.peekRun(ref)) return Promise.resolve(true);
-    return this.#once(`run/${ref.runId}/${executionKey(ref)}`, () =>
-      this.reading(
+    return this.#once(`run/${ref.runId}/${executionKey(ref)}`, async () => {
+      if (this.removed.size > 0) await this.removed.settled(ref);
+      return this.reading(
         () => this.#loader.run({ ...ref, shard: this.#shard }),
         (row) => {
           if (this.peekRun(ref)) return true;
           if (row) this.addRun(freshly(cachedRunOf(row)));
           return row !== undefined;
         },
-      ),
-    );
+      );
+    });
   }
 
   loadExecution(id: ExecutionId): Promise<boolean> {
     if (this.peekExecution(id)) return Promise.resolve(true);
-    return this.#once(`execution/${executionKey(id)}`, () =>
-      this.reading(
+    const { namespaceId, workflowId } = id;
+    return this.#once(`execution/${executionKey(id)}`, async () => {
+      if (this.removed.size > 0) await this.removed.settled({ namespaceId, workflowId });
+      return this.reading(
         () => this.#loader.execution({ ...id, shard: this.#shard }),
         (stored) => {
           if (this.peekExecution(id)) return true;
           if (stored) this.addExecution(freshly(this.#executionOf(stored)));
           return stored !== undefined;
         },
-      ),
+      );
+    });
+  }
+
+  /** Request ids of the ledger rows as they are stored, also of a workflow id that cannot be read. */
+  async storedRequests({ namespaceId, workflowId }: ExecutionId): Promise<readonly string[]> {
+    const key = { namespaceId, workflowId, shard: this.#shard };
+    const stored = await this.#loader.execution(key);
+    return stored?.ledger.map(({ requestId }) => requestId) ?? [];
+  }
+
+  /** A run is no more, and with it its workflow id if it pointed to it. */
+  remove(removal: Removal): void {
+    const run = this.peekRun(removal);
+    const { namespaceId, workflowId, runId } = removal;
+    const timers = [...(run?.storedWork ?? [])].flatMap(([work, dueAt]) =>
+      dueAt === undefined ? [] : [{ namespaceId, workflowId, runId, work, dueAt }],
     );
+    this.removed.add({ removal, timers });
+    this.#runs.delete(runId);
+    if (removal.execution) this.#executions.delete(executionKey(removal));
   }
 
   #executionOf({ row, ledger }: StoredExecution): CachedExecution {
@@ -235,20 +262,40 @@ function runOf(target: Target, execution: CachedExecution): RunRef {
   return { namespaceId, workflowId, runId: target.runId ?? execution.current.runId };
 }
 
+/** Errors: `data-loss` for a row that cannot be what was stored. */
 function cachedRunOf(row: RunRow): CachedRun {
-  const { state, branch } = runOfRow(row);
-  return new CachedRun({
-    ref: { namespaceId: row.namespaceId, workflowId: row.workflowId, runId: row.runId },
-    head: state,
-    committed: state,
-    seq: row.seq,
-    storedWork: workRows(state),
-    branch,
+  const { namespaceId, workflowId, runId } = row;
+  const { state, branch, storedWork } = readable(`the row of run ${runId}`, () => {
+    const read = runOfRow(row);
+    return { ...read, storedWork: workRows(read.state) };
   });
+  const isOf =
+    state.runId === runId && state.workflowId === workflowId && state.namespaceId === namespaceId;
+  if (!isOf || (state.closedAt === undefined) !== row.open) {
+    const what = isOf ? 'open or closed' : `run ${state.runId}`;
+    throw new AtollError('data-loss', `the row of run ${runId} holds another state: ${what}`);
+  }
+  const ref = { namespaceId, workflowId, runId };
+  return new CachedRun({ ref, head: state, committed: state, seq: row.seq, storedWork, branch });
 }
 
 function numbered(row: LedgerRow): NumberedEntry {
-  return { ordinal: row.ordinal, entry: decodeBlob(row.entry, 'ledger') as LedgerEntry };
+  const entry = decodeBlob(row.entry, 'ledger') as LedgerEntry;
+  if (entry.requestId === row.requestId) return { ordinal: row.ordinal, entry };
+  throw new AtollError(
+    'data-loss',
+    `the ledger row of request ${row.requestId} holds request ${entry.requestId}`,
+  );
+}
+
+/** What is damaged may decode into anything: whatever breaks on it says no more than that. */
+function readable<T>(what: string, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    if (cause instanceof AtollError) throw cause;
+    throw new AtollError('data-loss', `${what} is damaged`, { cause });
+  }
 }
 
 function executionKey(id: ExecutionId): string {

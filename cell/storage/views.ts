@@ -44,7 +44,7 @@ export type TimerRow = RunKey & { readonly dueAt: number; readonly work: string 
 /** A pending task (or unacknowledged index write) of a run. `work` is the derived key of the work item. */
 export type TaskRow = RunKey & { readonly work: string };
 
-/** What one checkpoint of one shard writes. Puts replace a row of the same key; drops of absent rows are harmless. */
+/** What one checkpoint of one shard writes. Puts replace a row of the same key; drops of absent rows are harmless; no key is both. */
 export type ViewBatch = {
   readonly runs: readonly RunRow[];
   readonly executions: readonly ExecutionRow[];
@@ -52,6 +52,13 @@ export type ViewBatch = {
   readonly history: readonly HistoryRow[];
   readonly timers: { readonly put: readonly TimerRow[]; readonly drop: readonly TimerRow[] };
   readonly tasks: { readonly put: readonly TaskRow[]; readonly drop: readonly TaskRow[] };
+  /** Goes with all that is stored under its key, whoever wrote it; absent ones are harmless. */
+  readonly gone: {
+    /** Run rows, histories and tasks. */
+    readonly runs: readonly RunKey[];
+    /** Pointers and ledgers. */
+    readonly executions: readonly ExecutionKey[];
+  };
 };
 
 /** A page's continuation: pass it back unchanged; absent = the end. */

@@ -61,6 +61,7 @@ export const noViews: ViewBatch = {
   history: [],
   timers: { put: [], drop: [] },
   tasks: { put: [], drop: [] },
+  gone: { runs: [], executions: [] },
 };
 
 /** A checkpoint of shard 0 … from one seq to another, which cuts the log as far as it goes. */

@@ -35,6 +35,10 @@ async function owner(harness: StorageHarness): Promise<{
   return { store, write };
 }
 
+function executionOf({ namespaceId, workflowId }: ReturnType<typeof runKey>) {
+  return { namespaceId, workflowId };
+}
+
 async function allPages<Row>(
   page: (after: string | undefined) => Promise<Page<Row>>,
 ): Promise<readonly Row[]> {
@@ -103,6 +107,49 @@ export function viewsConformance(harness: () => StorageHarness): void {
       undefined,
       { row: pointer, ledger: [entry('b', 2, 'B2'), entry('c', 10, 'C')] },
     ]);
+  });
+
+  test('what is gone goes with all that lies under its key, and nothing beside it', async () => {
+    const { store, write } = await owner(harness());
+    const [gone, kept] = [runKey('gone'), runKey('kept')];
+    const all = [gone, kept];
+    await write({
+      runs: all.map((key) => ({ ...key, seq: seq(1), open: true, state: bytes('s') })),
+      executions: all.map((key) => ({ ...executionOf(key), seq: seq(1), pointer: bytes('p') })),
+      ledger: {
+        put: all.map((key) => ({
+          ...executionOf(key),
+          requestId: 'r',
+          ordinal: 1,
+          entry: bytes('e'),
+        })),
+        drop: [],
+      },
+      history: all.flatMap((key) =>
+        [1, 2].map((id) => ({ ...key, firstEventId: id, lastEventId: id, events: bytes('h') })),
+      ),
+      tasks: { put: all.map((key) => ({ ...key, work: 'w' })), drop: [] },
+    });
+    await write({
+      gone: { runs: [gone, runKey('absent')], executions: [executionOf(gone)] },
+      // Elsewhere in the same statement, rows are written as ever.
+      tasks: { put: [{ ...kept, work: 'w2' }], drop: [] },
+    });
+    const keys = all.map((key) => ({ ...key, shard: S }));
+    const runs = await store.views.runs(keys, never);
+    expect(runs.map((row) => row?.runId)).toEqual([undefined, kept.runId]);
+    const executions = await store.views.executions(keys, never);
+    expect(executions.map((found) => found?.ledger.length)).toEqual([undefined, 1]);
+    const history = async (key: typeof gone) =>
+      (await store.views.history(S, key, { fromEventId: 1, maxBytes: 1e9 }, never)).length;
+    expect([await history(gone), await history(kept)]).toEqual([0, 2]);
+    const tasks = await store.views.tasks(S, { limit: 10 }, never);
+    const left = tasks.rows.map(({ runId, work }) => `${runId} ${work}`).toSorted();
+    expect(left).toEqual([`${kept.runId} w`, `${kept.runId} w2`]);
+    // A ledger that went with its execution does not come back with a new one.
+    await write({ executions: [{ ...executionOf(gone), seq: seq(3), pointer: bytes('p') }] });
+    const [again] = await store.views.executions(keys, never);
+    expect(again?.ledger).toEqual([]);
   });
 
   test('history comes by event id from the row that holds the first one, up to the bytes asked for', async () => {

@@ -150,6 +150,16 @@ function writeViews(tables: ShardTables, views: ViewBatch, changes: Changes): vo
   write({ put: views.history, drop: [] }, inHistory, changes);
   write(views.timers, (row) => [timers, timerKey(row)], changes);
   write(views.tasks, (row) => [tasks, taskKey(row)], changes);
+  for (const key of views.gone.runs) {
+    const prefix = runKey(key);
+    changes.delete(runs, prefix);
+    changes.delete(history, prefix);
+    for (const task of tasks.keys()) if (task.startsWith(prefix)) changes.delete(tasks, task);
+  }
+  for (const key of views.gone.executions) {
+    changes.delete(executions, executionKey(key));
+    changes.delete(ledger, executionKey(key));
+  }
 }
 
 /** An inner table that stays behind when its statement is undone holds nothing, and does no harm. */

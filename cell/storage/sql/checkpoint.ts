@@ -20,6 +20,8 @@ import {
   EXECUTIONS,
   HISTORY,
   LEDGER,
+  OF_EXECUTION,
+  OF_RUN,
   RUNS,
   TASKS,
   TIMERS,
@@ -58,14 +60,23 @@ function put<Row>(view: ViewTable<Row>, rows: (views: ViewBatch) => readonly Row
 }
 
 function drop<Row>(view: ViewTable<Row>, rows: (views: ViewBatch) => readonly Row[]): Part {
+  return { ...dropOf(view.table, view.key, rows), name: `drop_${view.table}` };
+}
+
+/** Deletes all rows of a table whose keys begin so. */
+function dropOf<Row>(
+  table: string,
+  key: readonly Column<Row>[],
+  rows: (views: ViewBatch) => readonly Row[],
+): Part {
   return {
-    name: `drop_${view.table}`,
-    parameters: view.key.length,
+    name: `gone_${table}`,
+    parameters: key.length,
     text: (first) => `
-      DELETE FROM ${view.table} gone
-      USING unnest(${parameters(view.key, first)}) AS v(${names(view.key)})
-      WHERE ${HAS_MOVED} AND ${view.key.map(({ name }) => `gone.${name} = v.${name}`).join(' AND ')}`,
-    values: (batch) => encode(view.key, placed(batch, rows)),
+      DELETE FROM ${table} gone
+      USING unnest(${parameters(key, first)}) AS v(${names(key)})
+      WHERE ${HAS_MOVED} AND ${key.map(({ name }) => `gone.${name} = v.${name}`).join(' AND ')}`,
+    values: (batch) => encode(key, placed(batch, rows)),
   };
 }
 
@@ -81,15 +92,29 @@ const PARTS: readonly Part[] = [
   drop(TASKS, (views) => views.tasks.drop),
 ];
 
+/** Hardly ever anything: a statement of its own, so that no other pays for it. */
+const PARTS_WITH_GONE: readonly Part[] = [
+  ...PARTS,
+  ...['run', 'history', 'task'].map((table) => dropOf(table, OF_RUN, ({ gone }) => gone.runs)),
+  ...['execution', 'ledger'].map((table) =>
+    dropOf(table, OF_EXECUTION, ({ gone }) => gone.executions),
+  ),
+];
+
 /** An array of the wire has no null of ours: empty stands for "as it was". */
 const NO_NOTES = new Uint8Array(0);
 
 const OWN_PARAMETERS = 6;
-const TEXT = statementText();
+const PLAIN = { name: 'checkpoint', parts: PARTS, text: statementText(PARTS) };
+const WITH_GONE = {
+  name: 'checkpoint-with-gone',
+  parts: PARTS_WITH_GONE,
+  text: statementText(PARTS_WITH_GONE),
+};
 
-function statementText(): string {
+function statementText(parts: readonly Part[]): string {
   let first = OWN_PARAMETERS + 1;
-  const writes = PARTS.map((part) => {
+  const writes = parts.map((part) => {
     const text = `${part.name} AS (${part.text(first)})`;
     first += part.parameters;
     return text;
@@ -122,9 +147,13 @@ function statementText(): string {
 /** The statement that checkpoints these shards; its rows name those that moved. */
 export function checkpointStatement(batch: readonly Checkpoint[]): Statement {
   const ordered = batch.toSorted((a, b) => a.shard - b.shard);
+  const isPlain = batch.every(
+    ({ views: { gone } }) => gone.runs.length + gone.executions.length === 0,
+  );
+  const { name, parts, text } = isPlain ? PLAIN : WITH_GONE;
   return {
-    name: 'checkpoint',
-    text: TEXT,
+    name,
+    text,
     values: [
       int4Array(ordered.map(({ shard }) => shard)),
       int8Array(ordered.map(({ range }) => range)),
@@ -132,7 +161,7 @@ export function checkpointStatement(batch: readonly Checkpoint[]): Statement {
       int8Array(ordered.map(({ to }) => to)),
       int8Array(ordered.map(({ deleteTo }) => deleteTo)),
       byteaArray(ordered.map(({ notes }) => notes ?? NO_NOTES)),
-      ...PARTS.flatMap((part) => part.values(ordered)),
+      ...parts.flatMap((part) => part.values(ordered)),
     ],
   };
 }

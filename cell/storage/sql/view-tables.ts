@@ -7,7 +7,16 @@
  * workflow id of 1,000 characters can be larger.
  */
 import { createHash } from 'node:crypto';
-import type { ExecutionRow, HistoryRow, LedgerRow, RunRow, TaskRow, TimerRow } from '../views.ts';
+import type {
+  ExecutionKey,
+  ExecutionRow,
+  HistoryRow,
+  LedgerRow,
+  RunKey,
+  RunRow,
+  TaskRow,
+  TimerRow,
+} from '../views.ts';
 import {
   boolArray,
   byteaArray,
@@ -88,6 +97,11 @@ function runKey<Row extends Named & { readonly runId: string }>(): Column<Row>[]
     column('run_id', 'uuid', (row) => row.runId),
   ];
 }
+
+/** What all rows of a run have in front of their keys. */
+export const OF_RUN: readonly Column<RunKey>[] = [shardColumn(), ...runKey<RunKey>()];
+/** What all rows of a workflow id have in front of their keys. */
+export const OF_EXECUTION: readonly Column<ExecutionKey>[] = executionKey<ExecutionKey>();
 
 export const RUNS: ViewTable<RunRow> = {
   table: 'run',
