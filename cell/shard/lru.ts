@@ -10,11 +10,18 @@ const LOOKS = 64;
 export class PinnedLru<Value> {
   readonly #limit: number;
   readonly #mayForget: (value: Value) => boolean;
+  readonly #forgotten: (value: Value) => void;
   readonly #entries = new Map<string, Value>();
 
-  constructor(limit: number, mayForget: (value: Value) => boolean) {
+  /** @param forgotten told of each entry that leaves, whoever asked for it */
+  constructor(
+    limit: number,
+    mayForget: (value: Value) => boolean,
+    forgotten: (value: Value) => void = () => {},
+  ) {
     this.#limit = limit;
     this.#mayForget = mayForget;
+    this.#forgotten = forgotten;
   }
 
   get size(): number {
@@ -38,7 +45,10 @@ export class PinnedLru<Value> {
   }
 
   delete(key: string): void {
+    const value = this.#entries.get(key);
+    if (value === undefined) return;
     this.#entries.delete(key);
+    this.#forgotten(value);
   }
 
   /** Forgets what is over the limit and may be forgotten, except the one just added: its asker is about to look. */
@@ -49,6 +59,7 @@ export class PinnedLru<Value> {
       looks -= 1;
       this.#entries.delete(key);
       if (key === except || !this.#mayForget(value)) this.#entries.set(key, value);
+      else this.#forgotten(value);
     }
   }
 

@@ -88,7 +88,7 @@ export class Ownership {
         ended: (ending) => this.#wasEnded(ending),
       },
     );
-    this.memory = new ShardMemory({ shard, loader, config });
+    this.memory = new ShardMemory({ shard, loader, config, end: options.committed });
     this.indexing = new RunIndexing({
       writer: parts.index,
       clock,

@@ -11,17 +11,17 @@ import { ViewLoader } from './view-loader.ts';
 function memoryOf(runs: ShardViews['runs'], cachedRunLimit = 1) {
   const loader = new ViewLoader({ runs } as ShardViews, new VirtualClock(), 5_000);
   const config = { ...defaultShardConfig, cachedRunLimit };
-  return new ShardMemory({ shard: 0 as ShardId, loader, config });
+  return new ShardMemory({ shard: 0 as ShardId, loader, config, end: 5 as Seq });
 }
 
-function run(runId: string): CachedRun {
+function run(runId: string, seq = 0): CachedRun {
   const state = { nextEventId: 1 } as RunState;
   const ref = { namespaceId: 'ns', workflowId: 'wf', runId };
   return new CachedRun({
     ref,
     head: state,
     committed: state,
-    seq: 0 as Seq,
+    seq: seq as Seq,
     storedWork: new Map(),
   });
 }
@@ -68,4 +68,20 @@ test('a run id of another workflow id finds nothing', () => {
   memory.addRun(run('a'));
   expect(memory.peekRun({ namespaceId: 'ns', workflowId: 'other', runId: 'a' })).toBeUndefined();
   expect(memory.peekRun({ namespaceId: 'other', workflowId: 'wf', runId: 'a' })).toBeUndefined();
+});
+
+test('says which runs changed after a seq only while it holds all of them', () => {
+  const memory = memoryOf(() => Promise.reject(new Error('nothing is read')), 2);
+  const names = (seq: number) => memory.changedAfter(seq as Seq)?.map(({ ref }) => ref.runId);
+  expect(names(4)).toBeUndefined(); // Before it began: the views know.
+  memory.addRun(run('a', 6));
+  memory.addRun(run('b', 8));
+  expect(names(5)).toEqual(['a', 'b']);
+  expect(names(6)).toEqual(['b']);
+  memory.addRun(run('c', 9)); // One too many: the oldest is forgotten.
+  expect(names(5)).toBeUndefined();
+  expect(names(6)).toEqual(['b', 'c']);
+  memory.forget(run('c').ref);
+  expect(names(8)).toBeUndefined();
+  expect(names(9)).toEqual([]);
 });

@@ -8,7 +8,7 @@
  */
 import { AtollError } from '../../kernel/errors.ts';
 import type { CurrentRun, LedgerEntry } from '../history/execution.ts';
-import type { ShardId } from '../storage/shard-log.ts';
+import type { Seq, ShardId } from '../storage/shard-log.ts';
 import type { LedgerRow, RunRow } from '../storage/views.ts';
 import { decodeBlob } from './blob.ts';
 import { CachedExecution, CachedRun } from './cached.ts';
@@ -45,17 +45,25 @@ export class ShardMemory {
   readonly #reads = new Set<Read>();
   #saves = 0;
   #holding = 0;
+  /** The newest change that any run had which is not in memory. */
+  #forgottenSeq: Seq;
 
   constructor(options: {
     readonly shard: ShardId;
     readonly loader: ViewLoader;
     readonly config: MemoryConfig;
+    /** The shard's last row: what changed until then may be in the views alone. */
+    readonly end: Seq;
   }) {
+    this.#forgottenSeq = options.end;
     this.#shard = options.shard;
     this.#loader = options.loader;
     this.#config = options.config;
     const mayForget = (entry: Entry) => this.#mayForget(entry);
-    this.#runs = new PinnedLru<CachedRun>(options.config.cachedRunLimit, mayForget);
+    const forgotten = ({ committedSeq: seq }: CachedRun) => {
+      if (seq > this.#forgottenSeq) this.#forgottenSeq = seq;
+    };
+    this.#runs = new PinnedLru<CachedRun>(options.config.cachedRunLimit, mayForget, forgotten);
     this.#executions = new PinnedLru<CachedExecution>(options.config.cachedRunLimit, mayForget);
   }
 
@@ -86,6 +94,12 @@ export class ShardMemory {
 
   cachedRuns(): IterableIterator<CachedRun> {
     return this.#runs.values();
+  }
+
+  /** The runs that changed after a seq of the log, if memory holds them all. */
+  changedAfter(seq: Seq): readonly CachedRun[] | undefined {
+    if (seq < this.#forgottenSeq) return undefined;
+    return [...this.#runs.values()].filter((run) => run.committedSeq > seq);
   }
 
   addRun(run: CachedRun): void {
