@@ -16,7 +16,7 @@ import {
   startMove,
 } from './move-changes.ts';
 import { isRunning, NEXT_PHASES, type Move, type MovePhase } from './move.ts';
-import { addReplica, removeReplica, setReplication } from './replicas.ts';
+import { setReplicas, setReplication } from './replicas.ts';
 import { registerCell, registerNamespace, goesBack, type Change } from './table.ts';
 import { registration } from './conformance/sample.ts';
 
@@ -155,9 +155,8 @@ describe('a change that is refused', () => {
     ['a failover to a cell without a copy', failover('f', 1)(twoCells('a')), /no copy/],
     ['confirming what is not settled', endMove(inHandover(), { ...ref, at }), /settled/],
     ['a handover out of order', beginHandover(twoCells('a'), { ...ref, driver, at }), /no move/],
-    ['taking the active cell out', removeReplica(settled, { namespaceId, cell: 'west' }), /active/],
-    ['taking a needed cell out', removeReplica(settled, { namespaceId, cell: 'east' }), /needs/],
-    ['an unknown replica', addReplica(settled, { namespaceId, cell: 'moon' }), /moon/],
+    ['taking a needed cell out', setReplicas(settled, { namespaceId, replicas: [] }), /confirm it/],
+    ['an unknown replica', setReplicas(settled, { namespaceId, replicas: ['moon'] }), /moon/],
     ['mode fenced', replication({ mode: 'fenced', policy: 'manual' }), /etcd/],
     ['policy auto', replication({ mode: 'available', policy: 'auto' }), /manual/],
     ['a lag of 0', replication({ mode: 'available', policy: 'manual', maxLagMs: 0 }), /fenced/],
@@ -229,8 +228,9 @@ describe('any interleaving of what orchestrators, operators and late messages as
       const moveId = `f${a.n}`;
       return failOver(map, { namespaceId, at, driver: 'x', reason: 'r', to: a.to, epoch, moveId });
     }),
-    cell.map((one) => (map: FleetMap) => addReplica(map, { namespaceId, cell: one })),
-    cell.map((one) => (map: FleetMap) => removeReplica(map, { namespaceId, cell: one })),
+    fc
+      .subarray(['east', 'west', 'north'])
+      .map((replicas) => (map: FleetMap) => setReplicas(map, { namespaceId, replicas })),
   );
 
   it('keeps one active cell, lets epochs only grow, and decides each handover once', () => {

@@ -6,40 +6,30 @@ import type { FleetMap, Namespace, Replication } from './map.ts';
 import { runningMove, settledMove } from './move.ts';
 import { refuse, withNamespace, wrongReplicas, wrongReplication, type Change } from './table.ts';
 
-/** Adds a cell that keeps a copy. */
-export function addReplica(
+/**
+ * Makes these the cells that keep a copy, the active one besides. A cell that is taken out must not be one that a move goes
+ * from or to; what it holds stays there and is fed no longer.
+ */
+export function setReplicas(
   map: FleetMap,
-  asked: { readonly namespaceId: string; readonly cell: string },
-): Change {
-  const namespace = liveNamespace(map, asked.namespaceId);
-  if (namespace === undefined) return unknownNamespace(asked.namespaceId);
-  const { placement } = namespace;
-  if (placement.replicas.includes(asked.cell)) return { kind: 'unchanged' };
-  const replicas = [...placement.replicas, asked.cell];
-  const wrong = wrongReplicas(map, replicas);
-  if (wrong !== undefined) return refuse('failed-precondition', wrong);
-  return withNamespace(map, { ...namespace, placement: { ...placement, replicas } });
-}
-
-/** Takes a cell out. Never the active one, nor one that a move goes from or to. */
-export function removeReplica(
-  map: FleetMap,
-  asked: { readonly namespaceId: string; readonly cell: string },
+  asked: { readonly namespaceId: string; readonly replicas: readonly string[] },
 ): Change {
   const namespace = liveNamespace(map, asked.namespaceId);
   if (namespace === undefined) return unknownNamespace(asked.namespaceId);
   const { placement, name } = namespace;
-  if (!placement.replicas.includes(asked.cell)) return { kind: 'unchanged' };
-  if (placement.active === asked.cell) {
-    const message = `Namespace ${name} is active in ${asked.cell}: move it away first.`;
-    return refuse('failed-precondition', message);
-  }
+  const replicas = [...new Set([placement.active, ...asked.replicas])];
+  const wrong = wrongReplicas(map, replicas);
+  if (wrong !== undefined) return refuse('failed-precondition', wrong);
+  const out = placement.replicas.filter((cell) => !replicas.includes(cell));
   const move = runningMove(namespace) ?? settledMove(namespace);
-  if (move?.from === asked.cell || move?.to === asked.cell) {
-    const message = `Move ${move.id} of ${name} needs ${asked.cell}: end the move first.`;
+  const needed = out.find((cell) => move?.from === cell || move?.to === cell);
+  if (move !== undefined && needed !== undefined) {
+    const end = move.phase === 'settled' ? 'confirm it or switch back' : 'wait for it or abort it';
+    const message = `Move ${move.id} of ${name} needs cell ${needed}: ${end} first.`;
     return refuse('failed-precondition', message);
   }
-  const replicas = placement.replicas.filter((cell) => cell !== asked.cell);
+  const added = replicas.some((cell) => !placement.replicas.includes(cell));
+  if (out.length === 0 && !added) return { kind: 'unchanged' };
   return withNamespace(map, { ...namespace, placement: { ...placement, replicas } });
 }
 

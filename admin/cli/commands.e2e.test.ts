@@ -112,6 +112,19 @@ describe('the commands of an operator', () => {
     expect(listed.map(({ name }) => name)).toEqual(['orders']);
   });
 
+  it('give a namespace other replicas, and take them away', async () => {
+    const alone = await atoll('namespace update orders --replicas east');
+    expect(alone.out).toMatch(/replicas +east\n/);
+    const again = await atoll('namespace update orders --replicas e,w --max-lag 10s --json');
+    expect(JSON.parse(again.out)).toMatchObject({ replicas: ['east', 'west'], maxLagMs: 10_000 });
+    expect((await atoll('namespace update orders --replicas moon')).err).toMatch(/regions e, w/);
+    expect(await atoll('namespace update orders')).toMatchObject({ code: 2 });
+    expect(await atoll('namespace update orders --replicas a,,b')).toMatchObject({ code: 2 });
+    const reader = { token: tokens.reader };
+    const refused = await atoll('namespace update orders --replicas east', reader);
+    expect(refused.err).toContain('may not admin');
+  });
+
   it('plan, move, and switch back', async () => {
     const plan = await atoll('move plan orders --to west');
     expect(plan).toMatchObject({ code: 0, out: expect.stringContaining('about 27') });

@@ -1,4 +1,4 @@
-/** `atoll namespace create|describe|list`. */
+/** `atoll namespace create|update|describe|list`. */
 import type { Command } from 'commander';
 import { AtollError } from '../../kernel/errors.ts';
 import type { NamespaceMessage } from '../../wire/atoll/admin.ts';
@@ -32,6 +32,19 @@ export function addNamespaceCommands(program: Command, ports: CliPorts): void {
   ).action((name: string, flags: Flags) =>
     runCommand(ports, flags, (session) => createNamespace(session, name, flags)),
   );
+  const update = group
+    .command('update <name>')
+    .description('changes a namespace; what is not named stays as it is');
+  update
+    .option('--replicas <cells>', UPDATE_REPLICAS)
+    .option('--retention <time>', 'how long closed runs are kept, such as 3d')
+    .option('--description <text>', 'what it is for')
+    .option('--owner-email <email>', 'whom to ask')
+    .option('--max-lag <time>', 'the largest replication lag that is fine, such as 10s');
+  withCommonFlags(update, 'atoll namespace update orders --replicas a,b').action(
+    (name: string, flags: Flags) =>
+      runCommand(ports, flags, (session) => updateNamespace(session, name, flags)),
+  );
   const describe = group.command('describe <name>').description('shows one namespace');
   withCommonFlags(describe, 'atoll namespace describe orders').action(
     (name: string, flags: Flags) =>
@@ -63,6 +76,36 @@ async function createNamespace(session: Session, name: string, flags: Flags) {
     ownerEmail: textOf(flags['ownerEmail']),
     mode: textOf(flags['mode']),
     maxLagMs: maxLag === undefined ? undefined : timeOf('--max-lag', maxLag),
+  });
+  session.show(namespace, () => namespaceText(namespace));
+  return CLI_EXIT.ok;
+}
+
+const UPDATE_REPLICAS =
+  'the cells or regions that keep a copy, separated by commas; the active one always does: name it alone to keep no other';
+
+async function updateNamespace(session: Session, name: string, flags: Flags) {
+  const given = ['replicas', 'retention', 'description', 'ownerEmail', 'maxLag'];
+  if (given.every((flag) => flags[flag] === undefined)) {
+    throw new AtollError('invalid-argument', 'Say what shall change: --replicas, --retention, …');
+  }
+  const replicas =
+    textOf(flags['replicas'])
+      ?.split(',')
+      .map((cell) => cell.trim()) ?? [];
+  if (replicas.includes('')) {
+    const message = '--replicas names an empty cell: write a,b; to keep no copy, the active cell.';
+    throw new AtollError('invalid-argument', message);
+  }
+  const time = (flag: string, text: string | undefined) =>
+    text === undefined ? undefined : timeOf(flag, text);
+  const { namespace = {} } = await session.client.call('UpdateNamespace', {
+    namespace: name,
+    replicas,
+    retentionMs: time('--retention', textOf(flags['retention'])),
+    description: textOf(flags['description']),
+    ownerEmail: textOf(flags['ownerEmail']),
+    maxLagMs: time('--max-lag', textOf(flags['maxLag'])),
   });
   session.show(namespace, () => namespaceText(namespace));
   return CLI_EXIT.ok;

@@ -30,6 +30,7 @@ import {
   describeFleet,
   describeNamespace,
   listNamespaces,
+  updateNamespaceCall,
 } from './namespace-calls.ts';
 import type { AdminPorts } from './ports.ts';
 
@@ -41,6 +42,7 @@ type AdminHandler<M extends AdminMethodName> = {
 const HANDLERS: { readonly [M in AdminMethodName]: AdminHandler<M> } = {
   DescribeFleet: { verb: 'read', handle: describeFleet },
   CreateNamespace: { verb: 'admin', handle: createNamespace },
+  UpdateNamespace: { verb: 'admin', handle: updateNamespaceCall },
   DescribeNamespace: { verb: 'read', handle: describeNamespace },
   ListNamespaces: { verb: 'read', handle: listNamespaces },
   PlanMove: { verb: 'read', handle: planMoveCall },

@@ -1,6 +1,9 @@
-/** Namespaces and cells of the fleet: show and create. */
-import { registerNamespace, type Registration } from '../../fleet/table.ts';
-import type { FleetMap, Replication } from '../../fleet/map.ts';
+/** Namespaces and cells of the fleet: show, create and update. */
+import { allOf } from '../../fleet/all-of.ts';
+import { DEFAULT_REPLICATION, type FleetMap, type Replication } from '../../fleet/map.ts';
+import { updateNamespace } from '../../fleet/namespace-update.ts';
+import { setReplicas, setReplication } from '../../fleet/replicas.ts';
+import { registerNamespace, type Change, type Registration } from '../../fleet/table.ts';
 import { AtollError } from '../../kernel/errors.ts';
 import type { AdminRequest, AdminResponse } from '../../wire/atoll/admin.ts';
 import { changeMap, namespaceNamed } from './known.ts';
@@ -54,6 +57,44 @@ export async function createNamespace(
     registerNamespace(known, registration),
   );
   return { namespace: namespaceMessage(made) };
+}
+
+/** What is named changes, the rest stays; all of it in one change of the map. */
+export async function updateNamespaceCall(
+  ports: AdminPorts,
+  request: AdminRequest<'UpdateNamespace'>,
+): Promise<AdminResponse<'UpdateNamespace'>> {
+  const { id, name, placement, replication } = await namespaceNamed(ports, request.namespace);
+  const { retentionMs, maxLagMs, replicas: asked = [] } = request;
+  const [description, ownerEmail] = [request.description, request.ownerEmail].map(unlessEmpty);
+  const replicas = replicasIn(ports.map.map, { active: placement.active, asked });
+  const changes: ((map: FleetMap) => Change)[] = [
+    (map) => updateNamespace(map, { name, description, ownerEmail, retentionMs }),
+  ];
+  if (asked.length > 0) changes.push((map) => setReplicas(map, { namespaceId: id, replicas }));
+  if (maxLagMs !== undefined) {
+    const next = { ...(replication ?? DEFAULT_REPLICATION), maxLagMs };
+    changes.push((map) => setReplication(map, { namespaceId: id, replication: next }));
+  }
+  const changed = await changeMap(ports, id, (map) => allOf(map, changes));
+  return { namespace: namespaceMessage(changed) };
+}
+
+/** Cells for what may be cells or regions: one each, none twice. The active cell stands for its own region. */
+function replicasIn(
+  map: FleetMap,
+  { active, asked }: { readonly active: string; readonly asked: readonly string[] },
+): readonly string[] {
+  const cells = [active];
+  for (const where of asked) {
+    if (where === active || where === map.cells[active]?.region) continue;
+    cells.push(cellIn(map, where, cells));
+  }
+  return cells;
+}
+
+function unlessEmpty(text: string | undefined): string | undefined {
+  return text === '' ? undefined : text;
 }
 
 function replicationOf(request: AdminRequest<'CreateNamespace'>): Replication {

@@ -107,6 +107,19 @@ export type AdminCalls = {
     },
     { namespace?: NamespaceMessage | undefined },
   ];
+  /** What is absent or empty stays as it is. */
+  UpdateNamespace: [
+    {
+      namespace?: Text;
+      /** Regions or cells, the active one besides; none: as they are. */
+      replicas?: readonly string[] | undefined;
+      retentionMs?: Count;
+      description?: Text;
+      ownerEmail?: Text;
+      maxLagMs?: Count;
+    },
+    { namespace?: NamespaceMessage | undefined },
+  ];
   DescribeNamespace: [{ namespace?: Text }, { namespace?: NamespaceMessage | undefined }];
   ListNamespaces: [Record<never, never>, { namespaces?: readonly NamespaceMessage[] | undefined }];
   PlanMove: [
@@ -196,6 +209,9 @@ const MESSAGES: Readonly<Record<string, string>> = {
   CreateNamespaceRequest:
     'name string, region string, replicas string[], retention_ms int64, description string, owner_email string, mode string, max_lag_ms int64',
   CreateNamespaceResponse: 'namespace Namespace',
+  UpdateNamespaceRequest:
+    'namespace string, replicas string[], retention_ms int64, description string, owner_email string, max_lag_ms int64',
+  UpdateNamespaceResponse: 'namespace Namespace',
   DescribeNamespaceRequest: 'namespace string',
   DescribeNamespaceResponse: 'namespace Namespace',
   ListNamespacesRequest: '',

@@ -3,7 +3,7 @@
  *
  * Place: replication/rpc/ serves and calls these; the port of a cell's frontend carries them.
  *
- *   service Replication  PushSteps, PushImages, PushImagePart, Digests, Runs, Probe    cell → cell
+ *   service Replication  PushSteps, PushImages, PushImagePart, Digests, Remove, Runs, Probe    cell → cell
  *   service CellControl  Gate, Lane, Observe, Verify, EstimateLoss, LossReport         admin → cell
  *
  * Times are ms since 1970. `oldestAt` 0, `next` and `after` '' mean none.
@@ -50,6 +50,9 @@ const messages = new MessagePackage(PACKAGE, {
     execution: [6, 'string'],
   },
   Digests: { digests: [1, 'Digest[]'] },
+  // A digest tells what is accused of being there; `found` says nothing.
+  Accused: { run: [1, 'Run'], digest: [2, 'Digest'] },
+  Remove: { namespaceId: [1, 'string'], runs: [2, 'Accused[]'] },
   AskRuns: {
     namespaceId: [1, 'string'],
     shard: [2, 'uint32'],
@@ -128,6 +131,7 @@ export type WireDigest = {
   readonly state: string;
   readonly execution: string;
 };
+export type WireAccused = { readonly run: WireRun; readonly digest: WireDigest };
 export type WireBarrier = { readonly shard: number; readonly seq: number };
 export type WireLaneStatus = {
   readonly kind: string;
@@ -217,6 +221,10 @@ export const DIGESTS = method<
   OfNamespace & { readonly runs: readonly WireRun[]; readonly recompute: boolean },
   { readonly digests: readonly WireDigest[] }
 >(`${REPLICATION}/Digests`, 'AskDigests', 'Digests');
+export const REMOVE = method<
+  OfNamespace & { readonly runs: readonly WireAccused[] },
+  Outcomes
+>(`${REPLICATION}/Remove`, 'Remove', 'Outcomes');
 export const RUNS = method<
   OfNamespace & { readonly shard: number; readonly after: string; readonly limit: number },
   { readonly runs: readonly WireRun[]; readonly next: string; readonly shards: number }
