@@ -4,7 +4,14 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { EXIT } from './exit-codes.ts';
 import { addOperators } from './operator-commands.ts';
-import { adminOptions, cellOptions, devOptions, doctorOptions, routerOptions } from './options.ts';
+import {
+  adminOptions,
+  cellOptions,
+  devOptions,
+  doctorOptions,
+  routerOptions,
+  routerRelations,
+} from './options.ts';
 import { addCommand, addRole } from './role-command.ts';
 import { addStartDev } from './start-dev-command.ts';
 
@@ -36,6 +43,7 @@ addRole(program, {
   name: 'router',
   meaning: 'a router in front of the cells of a fleet',
   options: routerOptions,
+  relations: routerRelations,
   start: async (config, ports) => (await import('./router.ts')).runRouter(config, ports),
 });
 addRole(program, {

@@ -16,6 +16,7 @@ import { advertisedAddress } from './advertise.ts';
 import { missingShards } from './cell-metrics.ts';
 import { startOps, type OpsOptions } from './ops.ts';
 import { startCell, type RunningCell } from './start-cell.ts';
+import { cellTlsFiles, clientTls, type CellTlsOptions } from './tls.ts';
 import { loadKeyRing } from './token-keys.ts';
 
 export type CellProcessOptions = {
@@ -29,7 +30,8 @@ export type CellProcessOptions = {
   readonly postgresUrl: string;
   /** Folder of the fleet map and the token keys, shared by all routers and cells of the fleet. */
   readonly fleet: string;
-} & OpsOptions &
+} & CellTlsOptions &
+  OpsOptions &
   PortOptions;
 
 /** Starts the cell into `lifecycle`. `wrapLog` is the torture harness's. */
@@ -45,6 +47,7 @@ export async function runCell(
   const clock = systemClock;
   const rng = systemRng;
   const { tls, rights } = await portAccess(options, { clock: systemClock, log });
+  const peerTls = await clientTls(cellTlsFiles(options), { clock, log });
   const advertise = advertisedAddress(options);
   const ops = await startOps(options, ports);
   let missing = (): string | undefined => 'it is starting';
@@ -70,6 +73,7 @@ export async function runCell(
       wrapLog,
       ops,
       tls,
+      peerTls,
       authoriser: rights && new RightsAuthoriser(rights),
     },
     { clock, rng, log, map, tokens },

@@ -1,5 +1,5 @@
 /** Flags and environment variables of each role (kernel/config.ts): `--shards` is `ATOLL_SHARDS`. */
-import type { Options } from '../kernel/config.ts';
+import type { Options, Relation } from '../kernel/config.ts';
 
 export const logOptions = {
   logLevel: {
@@ -71,7 +71,7 @@ const accessOptions = {
   },
 } as const satisfies Options;
 
-/** Of connections to cells. */
+/** Of connections to cells: a router's, an admin's, and those of a cell to others. */
 const cellTlsOptions = {
   cellTlsCa: {
     kind: 'text',
@@ -87,6 +87,8 @@ const cellTlsOptions = {
 } as const satisfies Options;
 
 const limit = { kind: 'number', min: 1, max: 10_000_000 } as const;
+const held = { kind: 'number', min: 1, max: 1_000_000 } as const;
+const heldBytes = { kind: 'number', min: 1_024, max: 64 * 1024 ** 3 } as const;
 
 export const devOptions = {
   host: listenHost,
@@ -151,6 +153,7 @@ export const cellOptions = {
   },
   fleet,
   ...tlsOptions,
+  ...cellTlsOptions,
   ...accessOptions,
   ...opsOptions,
   ...logOptions,
@@ -181,12 +184,50 @@ export const routerOptions = {
     default: 5_000,
     meaning: 'Starts of workflows a second among them.',
   },
+  holdMs: {
+    kind: 'number',
+    default: 10_000,
+    min: 100,
+    max: 600_000,
+    meaning: 'How long a call without a deadline is held while its namespace moves.',
+  },
+  heldCallsPerNamespace: {
+    ...held,
+    default: 10_000,
+    meaning: 'Calls of one namespace that are held at a time; beyond, they are refused.',
+  },
+  heldCalls: {
+    ...held,
+    default: 50_000,
+    meaning: 'Calls of all namespaces that are held at a time.',
+  },
+  heldBytesPerNamespace: {
+    ...heldBytes,
+    default: 64 * 1024 * 1024,
+    meaning: 'Bytes of the held requests of one namespace.',
+  },
+  heldBytes: {
+    ...heldBytes,
+    default: 256 * 1024 * 1024,
+    meaning: 'Bytes of the held requests of all namespaces.',
+  },
   ...tlsOptions,
   ...cellTlsOptions,
   ...accessOptions,
   ...opsOptions,
   ...logOptions,
 } as const satisfies Options;
+
+export const routerRelations: readonly Relation<typeof routerOptions>[] = [
+  {
+    holds: ({ heldCallsPerNamespace, heldCalls }) => heldCallsPerNamespace <= heldCalls,
+    sentence: '--held-calls-per-namespace must be at most --held-calls',
+  },
+  {
+    holds: ({ heldBytesPerNamespace, heldBytes: all }) => heldBytesPerNamespace <= all,
+    sentence: '--held-bytes-per-namespace must be at most --held-bytes',
+  },
+];
 
 export const adminOptions = {
   host: listenHost,

@@ -6,6 +6,7 @@ import {
   resolveConfig,
   type Config,
   type Options,
+  type Relation,
 } from '../kernel/config.ts';
 import { AtollError } from '../kernel/errors.ts';
 import { EXIT } from './exit-codes.ts';
@@ -17,6 +18,7 @@ type RoleCommand<Declared extends Options> = {
   /** For `--help`. */
   readonly meaning: string;
   readonly options: Declared;
+  readonly relations?: readonly Relation<Declared>[];
   start(config: Config<Declared>, ports: RolePorts): Promise<unknown>;
 };
 
@@ -37,7 +39,7 @@ export function addCommand<const Declared extends Options>(
   command: Omit<RoleCommand<Declared>, 'start'>,
   run: (config: Config<Declared>) => Promise<void>,
 ): void {
-  const { name, meaning, options } = command;
+  const { name, meaning, options, relations } = command;
   const subcommand = program.command(name).description(meaning).showHelpAfterError();
   subcommand.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? EXIT.ok : EXIT.usage));
   const lines = describeOptions(options);
@@ -49,7 +51,7 @@ export function addCommand<const Declared extends Options>(
   subcommand.action(async (flags: Record<string, string | boolean | undefined>) => {
     let config: Config<Declared>;
     try {
-      config = resolveConfig(options, { flags, env: process.env });
+      config = resolveConfig(options, { flags, env: process.env }, relations);
     } catch (error) {
       if (!(error instanceof AtollError)) throw error;
       process.stderr.write(`${error.message}\nSee atoll ${name} --help.\n`);

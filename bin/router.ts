@@ -14,6 +14,12 @@ import { portAccess, type PortOptions } from './access.ts';
 import { startOps, type OpsOptions } from './ops.ts';
 import { cellTlsFiles, clientTls, type CellTlsOptions } from './tls.ts';
 
+/** How calls of a namespace that moves are held (router/config.ts). */
+export type HoldOptions = Pick<
+  RouterConfig,
+  'holdMs' | 'heldCalls' | 'heldCallsPerNamespace' | 'heldBytes' | 'heldBytesPerNamespace'
+>;
+
 export type RouterProcessOptions = {
   readonly host: string;
   readonly port: number;
@@ -23,7 +29,8 @@ export type RouterProcessOptions = {
   readonly region?: string | undefined;
   readonly namespaceCallsPerSecond?: number | undefined;
   readonly namespaceStartsPerSecond?: number | undefined;
-} & CellTlsOptions &
+} & Partial<HoldOptions> &
+  CellTlsOptions &
   OpsOptions &
   PortOptions;
 
@@ -74,11 +81,19 @@ export async function runRouter(
 }
 
 function configOf(options: RouterProcessOptions): Partial<RouterConfig> {
-  const { namespaceCallsPerSecond: calls, namespaceStartsPerSecond: starts } = options;
   const { region = '' } = options;
-  return {
-    defaultRegion: region === '' ? undefined : region,
-    ...(calls === undefined ? {} : { namespaceCallsPerSecond: calls }),
-    ...(starts === undefined ? {} : { namespaceStartsPerSecond: starts }),
-  };
+  const given = Object.fromEntries(
+    CONFIGURED.map((name) => [name, options[name]]).filter(([, value]) => value !== undefined),
+  ) as Partial<RouterConfig>;
+  return { ...given, defaultRegion: region === '' ? undefined : region };
 }
+
+const CONFIGURED = [
+  'namespaceCallsPerSecond',
+  'namespaceStartsPerSecond',
+  'holdMs',
+  'heldCalls',
+  'heldCallsPerNamespace',
+  'heldBytes',
+  'heldBytesPerNamespace',
+] as const satisfies readonly (keyof RouterConfig & keyof RouterProcessOptions)[];
