@@ -6,18 +6,27 @@
  */
 import { runSteps } from './run-steps.mjs';
 
+const SIM = ['npm', 'run', '--silent', 'sim', '--'];
+const TWO_CORES = ['--jobs', '2'];
+
 await runSteps([
   { name: 'install', command: ['npm', 'ci'], counts: 'one', maxMinutes: 5, required: true },
   { name: 'npm test', command: ['npm', 'test'], counts: 'line', maxMinutes: 12 },
   {
-    name: 'simulator, 2,000 seeds',
-    command: ['npm', 'run', '--silent', 'sim', '--', '--seeds', '2000', '--from', '200'],
+    name: 'simulator of one cell, 2,000 seeds',
+    command: [...SIM, '--seeds', '2000', '--from', '200', ...TWO_CORES],
+    counts: 'line',
+    maxMinutes: 20,
+  },
+  {
+    name: 'simulator of a fleet, 2,000 seeds',
+    command: [...SIM, '--fleet', '--seeds', '2000', '--from', '200', ...TWO_CORES],
     counts: 'line',
     maxMinutes: 20,
   },
   {
     name: 'mutants, recorded and 20 fresh seeds',
-    command: ['npm', 'run', '--silent', 'sim', '--', '--mutants', '--fresh', '20'],
+    command: [...SIM, '--mutants', '--fresh', '20', ...TWO_CORES],
     counts: 'line',
     maxMinutes: 15,
   },

@@ -27,6 +27,7 @@ const { values, positionals } = parseArgs({
     fresh: { type: 'string' },
     record: { type: 'boolean', default: false },
     'stop-at-failure': { type: 'boolean', default: false },
+    'stop-at-promise': { type: 'boolean', default: false },
   },
 });
 
@@ -47,7 +48,11 @@ async function main(): Promise<boolean> {
     seeds: Number(values.seeds),
     known: !values.only,
     jobs,
-    stopAtFailure: values['stop-at-failure'],
+    stopAt: values['stop-at-promise']
+      ? 'promise'
+      : values['stop-at-failure']
+        ? 'failure'
+        : undefined,
     print,
   });
 }

@@ -11,6 +11,7 @@ import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isPromise } from './campaign.ts';
 import type { WorldKind } from './world-kind.ts';
 
 const HERE = dirname(fileURLToPath(import.meta.url));
@@ -28,12 +29,10 @@ const COPIED = [
   'package.json',
 ];
 const RUN_MS = 45 * 60_000;
-/** What a checker says begins with the promise (P1..P13), or with the decision that it holds. */
-const PROMISE = /^[PD]\d+: /;
 
 export type Trial =
   | { readonly kind: 'caught'; readonly seed: number; readonly by: string }
-  /** `unfit`: seeds that broke otherwise than by a promise, or without the patch, too. */
+  /** `unfit`: seeds that broke otherwise than by promises alone, or without the patch, too. */
   | { readonly kind: 'missed'; readonly unfit: number }
   | { readonly kind: 'broken'; readonly why: string };
 
@@ -74,15 +73,15 @@ export class MutantTrial {
   async run(from: number, seeds: number): Promise<Trial> {
     let unfit = 0;
     for (let next = from; next < from + seeds;) {
-      const failed = await this.#firstFailure(next, from + seeds - next);
-      if (failed === undefined) break;
-      if ('why' in failed) return { kind: 'broken', why: failed.why };
-      const { seed, breaches } = failed;
-      if (breaches.every((breach) => PROMISE.test(breach)) && (await this.#keepsAll(seed))) {
-        return { kind: 'caught', seed, by: breaches[0] ?? '' };
+      const failures = await this.#failures(next, from + seeds - next);
+      if ('why' in failures) return { kind: 'broken', why: failures.why };
+      const last = failures.at(-1);
+      if (last?.breaches.every(isPromise) && (await this.#keepsAll(last.seed))) {
+        return { kind: 'caught', seed: last.seed, by: last.breaches[0] ?? '' };
       }
-      unfit += 1;
-      next = seed + 1;
+      unfit += failures.length;
+      if (!last?.breaches.every(isPromise)) break;
+      next = last.seed + 1;
     }
     return { kind: 'missed', unfit };
   }
@@ -93,20 +92,24 @@ export class MutantTrial {
     return breaches.length === 0;
   }
 
-  async #firstFailure(
+  /** Those of the seeds that broke something, up to the first that broke promises alone. */
+  async #failures(
     from: number,
     seeds: number,
-  ): Promise<Failure | { readonly why: string } | undefined> {
+  ): Promise<readonly Failure[] | { readonly why: string }> {
     const range = ['--only', '--from', String(from), '--seeds', String(seeds)];
-    const args = ['chaos/sim/main.ts', ...this.#kind.flags, ...range, '--stop-at-failure'];
+    const args = ['chaos/sim/main.ts', ...this.#kind.flags, ...range, '--stop-at-promise'];
     const { stdout, stderr } = await execute(['--import', 'tsx', ...args], this.#copy);
     if (!/^\d+ passed, \d+ failed, \d+ skipped$/m.test(stdout)) {
       return { why: `it did not run: ${stderr.slice(-500)}` };
     }
-    const failed = /^seed (\d+): .*\n((?: {2}\S.*\n)+)/m.exec(stdout);
-    if (!failed) return undefined;
-    const breaches = (failed[2] ?? '').trimEnd().split('\n');
-    return { seed: Number(failed[1]), breaches: breaches.map((line) => line.trim()) };
+    return [...stdout.matchAll(/^seed (\d+): .*\n((?: {2}\S.*\n)+)/gm)].map(([, seed, said]) => ({
+      seed: Number(seed),
+      breaches: (said ?? '')
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.trim()),
+    }));
   }
 }
 
