@@ -19,6 +19,7 @@ import {
   type Move,
   type MoveDriver,
   type MoveOutcome,
+  type MovePause,
   type MovePhase,
 } from './move.ts';
 import { liveNamespace, unknownNamespace } from './replicas.ts';
@@ -128,6 +129,7 @@ export function advanceMove(
     readonly to: Extract<MovePhase, 'tail' | 'verify' | 'reverse' | 'settled'>;
     readonly at: EpochMs;
     readonly pauseMs?: number | undefined;
+    readonly pause?: MovePause | undefined;
   },
 ): Change {
   return asDriver(map, asked, (move) => {
@@ -136,7 +138,8 @@ export function advanceMove(
       return refuse('aborted', `Move ${move.id} cannot go from ${move.phase} to ${asked.to}.`);
     }
     const pauseMs = asked.pauseMs ?? move.pauseMs;
-    const next: Move = { ...move, ...toPhase(asked.to, asked.at), pauseMs };
+    const pause = asked.pause ?? move.pause;
+    const next: Move = { ...move, ...toPhase(asked.to, asked.at), pauseMs, pause };
     return isRunning(next) ? next : { ...next, driver: undefined };
   });
 }

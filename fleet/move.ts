@@ -48,6 +48,25 @@ export type MoveDriver = {
   readonly beat: number;
 };
 
+/**
+ * Where the time went while calls were held: its parts in their order, ms each, as far as the driver that ended it saw
+ * them. They add up to less than the pause by what the driver itself did in between.
+ */
+export type MovePause = {
+  /** Until every shard of the source was closed. */
+  readonly gatesMs?: number | undefined;
+  /** Until the target had applied all that the source had decided. */
+  readonly drainMs?: number | undefined;
+  /** Until what had changed since the last comparison was compared. */
+  readonly compareMs?: number | undefined;
+  /** Until the map was switched. */
+  readonly switchMs?: number | undefined;
+  /** Until the target acted. */
+  readonly openMs?: number | undefined;
+  /** Executions that were compared meanwhile. */
+  readonly compared?: number | undefined;
+};
+
 export type Move = {
   readonly id: string;
   readonly kind: 'planned' | 'back' | 'failover';
@@ -70,6 +89,7 @@ export type Move = {
   readonly handoverAt?: EpochMs | undefined;
   /** From the handover until the target acted, as its orchestrator measured it, ms. */
   readonly pauseMs?: number | undefined;
+  readonly pause?: MovePause | undefined;
   /** What it waits for, for a person. */
   readonly note?: string | undefined;
   readonly outcome?: MoveOutcome | undefined;

@@ -1,5 +1,10 @@
 /** A move and its lanes as lines for a person, and what its end means for a script. */
-import type { AdminResponse, LaneMessage, MoveMessage } from '../../wire/atoll/admin.ts';
+import type {
+  AdminResponse,
+  LaneMessage,
+  MoveMessage,
+  MovePauseMessage,
+} from '../../wire/atoll/admin.ts';
 import { CLI_EXIT, type CliExit } from './exit.ts';
 import { duration, pairs } from './text.ts';
 
@@ -36,11 +41,28 @@ export function moveDetails({
     outcome: move.outcome,
     why: move.reason,
     'calls held for': move.pauseMs === undefined ? undefined : duration(move.pauseMs),
+    'of that': move.pause && pauseParts(move.pause),
     'driven by': move.driver,
     'active cell': active,
     epoch,
   });
   return own + lanes.map(laneLine).join('');
+}
+
+/** In the order in which they came. */
+function pauseParts(pause: MovePauseMessage): string {
+  const { gatesMs, drainMs, compareMs, switchMs, openMs, compared = 0 } = pause;
+  const parts = [
+    [gatesMs, 'closing the source'],
+    [drainMs, 'bringing the rest over'],
+    [compareMs, `comparing ${compared} executions`],
+    [switchMs, 'switching the map'],
+    [openMs, 'opening the target'],
+  ] as const;
+  return parts
+    .filter(([ms]) => ms !== undefined)
+    .map(([ms, what]) => `${ms} ms ${what}`)
+    .join(', ');
 }
 
 export function laneLine(lane: LaneMessage): string {

@@ -16,6 +16,7 @@ import { withDeadline } from '../../kernel/deadline.ts';
 import { toAtollError } from '../../kernel/errors.ts';
 import { MOVE_PACE, NO_FACTS, type Facts, type Step } from './facts.ts';
 import { nextStep } from './next-step.ts';
+import { pauseParts, type PauseParts } from './pause-parts.ts';
 import { performAsk } from './perform-ask.ts';
 import { MOVE_DEADLINES, type MovePorts } from './ports.ts';
 
@@ -26,6 +27,15 @@ type Progress = {
   readonly sinceMs: number;
   readonly facts: Facts;
   readonly pauseMs: number | undefined;
+  readonly pause: PauseParts;
+};
+
+const NOT_BEGUN: Progress = {
+  phase: undefined,
+  sinceMs: 0,
+  facts: NO_FACTS,
+  pauseMs: undefined,
+  pause: { parts: {}, sinceMs: 0 },
 };
 
 /**
@@ -38,7 +48,7 @@ export async function driveMove(
   options: { readonly signal: AbortSignal; readonly onNote: (note: string | undefined) => void },
 ): Promise<void> {
   const { signal, onNote } = options;
-  let progress: Progress = { phase: undefined, sinceMs: 0, facts: NO_FACTS, pauseMs: undefined };
+  let progress = NOT_BEGUN;
   for (;;) {
     signal.throwIfAborted();
     const { map } = ports.map;
@@ -53,12 +63,12 @@ export async function driveMove(
     if (step.kind === 'ask') {
       const asked = { namespaceId: ref.namespaceId, move, revision: map.revision, facts };
       const next = await performAsk(ports, { ask: step.ask, asked }, signal);
-      progress = { ...progress, facts: next, pauseMs: pauseOf(ports, move, progress, next) };
+      progress = seen(ports, move, { ...progress, facts: next });
     } else if (step.kind === 'wait') {
       await sleep(ports.clock, step.ms, signal);
       progress = { ...progress, facts: without(facts, step.forget) };
     } else {
-      await makeChange(ports, { ref, step, pauseMs: progress.pauseMs }, signal);
+      await makeChange(ports, { ref, step, progress }, signal);
     }
   }
 }
@@ -69,17 +79,29 @@ function inPhase(ports: MovePorts, move: Move, progress: Progress): Progress {
   const ageMs = Math.max(0, ports.clock.now() - move.phaseSince);
   const sinceMs = ports.clock.monotonicMs() - ageMs;
   ports.log.info({ move: move.id, phase: move.phase, from: move.from, to: move.to }, 'move');
-  return { ...progress, phase: move.phase, sinceMs, facts: NO_FACTS };
+  const pause = move.phase === 'handover' ? { parts: {}, sinceMs } : progress.pause;
+  return seen(ports, move, { ...progress, phase: move.phase, sinceMs, facts: NO_FACTS, pause });
+}
+
+/** After an answer, or a change of the map: how long the pause is by now, and where it went. */
+function seen(ports: MovePorts, move: Move, progress: Progress): Progress {
+  const { facts } = progress;
+  const nowMs = ports.clock.monotonicMs();
+  const pauseMs = pauseOf(ports, move, progress);
+  const pause = pauseParts(progress.pause, { phase: move.phase, facts, nowMs });
+  if (pauseMs !== undefined && progress.pauseMs === undefined) {
+    ports.log.info({ move: move.id, pauseMs, ...pause.parts }, 'calls were held');
+  }
+  return { ...progress, pauseMs, pause };
 }
 
 /** Known once the target acts. */
 function pauseOf(
   { clock }: MovePorts,
   move: Move,
-  progress: Progress,
-  facts: Facts,
+  { pauseMs, facts }: Progress,
 ): number | undefined {
-  if (progress.pauseMs !== undefined || facts.target?.kind !== 'answered') return progress.pauseMs;
+  if (pauseMs !== undefined || facts.target?.kind !== 'answered') return pauseMs;
   return move.handoverAt === undefined ? undefined : Math.max(0, clock.now() - move.handoverAt);
 }
 
@@ -91,7 +113,7 @@ async function makeChange(
   asked: {
     readonly ref: MoveRef;
     readonly step: MapStep;
-    readonly pauseMs: number | undefined;
+    readonly progress: Progress;
   },
   signal: AbortSignal,
 ): Promise<void> {
@@ -118,14 +140,14 @@ function changeOf(
   asked: {
     readonly ref: MoveRef;
     readonly step: MapStep;
-    readonly pauseMs: number | undefined;
+    readonly progress: Progress;
   },
 ): (map: FleetMap) => Change {
-  const { ref, step, pauseMs } = asked;
+  const { ref, step, progress } = asked;
   const at = clock.now();
   switch (step.kind) {
     case 'advance':
-      return (map) => advanceMove(map, { ...ref, driver, to: step.to, at, pauseMs });
+      return (map) => advanceMove(map, { ...ref, driver, to: step.to, at, ...measured(progress) });
     case 'begin-handover':
       return (map) => beginHandover(map, { ...ref, driver, at });
     case 'flip':
@@ -137,6 +159,11 @@ function changeOf(
     case 'end':
       return (map) => endMove(map, { ...ref, at });
   }
+}
+
+/** Nothing before it is over: a driver that took over must not wipe out what another one measured. */
+function measured({ pauseMs, pause }: Progress): Pick<Move, 'pauseMs' | 'pause'> {
+  return pauseMs === undefined ? {} : { pauseMs, pause: pause.parts };
 }
 
 function moveIn(map: FleetMap, ref: MoveRef): Move | undefined {

@@ -32,7 +32,8 @@ export type Facts = {
 /** Facts that are asked of a cell, by name. */
 export type Ask =
   | { readonly kind: 'lane' | 'reverse' | 'gate' | 'observe-target' | 'observe-source' }
-  | { readonly kind: 'verify'; readonly repair: boolean };
+  /** `changed`: only what changed since it was last found equal. */
+  | { readonly kind: 'verify'; readonly repair: boolean; readonly changed: boolean };
 
 /** What comes next. Everything here may be done twice. */
 export type Step =
@@ -76,6 +77,10 @@ export const MOVE_PACE = {
   /** Between two looks at a lane before the handover. */
   lookMs: 200,
   maxBackOffMs: 5_000,
+  /** What more executions changed since they were compared makes the pause long: they are compared once more before it. */
+  maxChanged: 1_000,
+  /** As often as that; an execution that changes all the while cannot be waited for. */
+  changedRounds: 5,
   /** Between two looks at a lane during the handover, when calls are held. */
   drainLookMs: 10,
   /** A lane further behind makes the pause long: the move waits. */

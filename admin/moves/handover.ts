@@ -1,9 +1,11 @@
 /**
- * Step 5: calls are held. Gates close every shard of the source, the target applies up to them, every execution is held
- * against the target once more; then the flip. Too late, or not as it must be: back, at once.
+ * Step 5: calls are held. Gates close every shard of the source, the target applies up to them, every execution that has
+ * changed since it was last found equal is held against the target; then the flip. Too late, or not as it must be: back, at
+ * once.
  */
 import type { Move } from '../../fleet/move.ts';
 import { ask, MOVE_PACE, type Facts, type Step } from './facts.ts';
+import { COMPARE_CHANGED } from './reverse.ts';
 import { whyNotFlip } from './flip.ts';
 
 export function handover(move: Move, facts: Facts): Step {
@@ -23,7 +25,7 @@ export function handover(move: Move, facts: Facts): Step {
       return { kind: 'roll-back', reason: missing.says };
     case 'digests':
       // Read only: a difference now would be one that no lane carries, and calls are held.
-      if (verified === undefined) return { kind: 'ask', ask: { kind: 'verify', repair: false } };
+      if (verified === undefined) return { kind: 'ask', ask: COMPARE_CHANGED };
       return verified.kind === 'answered' && verified.value.differences > 0
         ? { kind: 'roll-back', reason: missing.says }
         : again(missing.says, ['verified']);

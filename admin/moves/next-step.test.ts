@@ -41,6 +41,11 @@ const equal: VerifyReport = {
 const answered = <Value>(value: Value) => ({ kind: 'answered', value }) as const;
 const failed = { kind: 'failed', code: 'unavailable', message: 'no answer' } as const;
 const lane = (change: Partial<LaneStatus> = {}) => answered({ ...near, ...change });
+/** The lane back works, and what changed has been compared. */
+const proven = (change: Partial<VerifyReport> = {}): Partial<Facts> => ({
+  reverse: lane(),
+  verified: answered({ ...equal, ...change }),
+});
 const gates = answered([
   { shard: 0, seq: 7 },
   { shard: 1, seq: 9 },
@@ -52,7 +57,7 @@ function words(step: Step): string {
   switch (step.kind) {
     case 'ask':
       return step.ask.kind === 'verify'
-        ? `ask verify${step.ask.repair ? ' and repair' : ''}`
+        ? `ask verify${step.ask.changed ? ' what changed' : ''}${step.ask.repair ? ' and repair' : ''}`
         : `ask ${step.ask.kind}`;
     case 'wait':
       return `wait: ${step.note}`;
@@ -81,10 +86,15 @@ describe('what comes next in a move', () => {
     ['verify', { verified: answered({ ...equal, moving: 5 }) }, /^advance reverse$/],
     ['reverse', {}, /^ask reverse$/],
     ['reverse', { reverse: lane({ acknowledgedMsAgo: undefined }) }, /^wait: the lane back/],
-    ['reverse', { reverse: lane() }, /^ask lane$/],
-    ['reverse', { reverse: lane(), lane: lane({ deadLetters: 2 }) }, /^wait: 2 transitions/],
-    ['reverse', { reverse: lane(), lane: lane({ lagMs: 9_000 }) }, /^advance tail$/],
-    ['reverse', { reverse: lane(), lane: lane() }, /^begin-handover$/],
+    ['reverse', { reverse: lane() }, /^ask verify what changed$/],
+    ['reverse', { reverse: lane(), verified: failed }, /^wait: no answer$/],
+    ['reverse', proven({ differences: 1 }), /^advance tail$/],
+    ['reverse', proven({ compared: 4_000 }), /^wait: 4000 executions had changed/],
+    ['reverse', { ...proven({ compared: 4_000 }), rounds: 5 }, /^ask lane$/],
+    ['reverse', proven(), /^ask lane$/],
+    ['reverse', { ...proven(), lane: lane({ deadLetters: 2 }) }, /^wait: 2 transitions/],
+    ['reverse', { ...proven(), lane: lane({ lagMs: 9_000 }) }, /^advance tail$/],
+    ['reverse', { ...proven({ moving: 9 }), lane: lane() }, /^begin-handover$/],
     ['handover', {}, /^ask gate$/],
     ['handover', { barriers: failed }, /^wait: .*not closed/],
     [
@@ -100,7 +110,7 @@ describe('what comes next in a move', () => {
       /^roll-back: .*not applied/,
     ],
     ['handover', { barriers: gates, lane: lane({ parked: 1 }) }, /^roll-back: 1 runs are parked/],
-    ['handover', { barriers: gates, lane: lane() }, /^ask verify$/],
+    ['handover', { barriers: gates, lane: lane() }, /^ask verify what changed$/],
     [
       'handover',
       { barriers: gates, lane: lane(), verified: answered({ ...equal, differences: 1 }) },

@@ -38,7 +38,8 @@ export async function performAsk(
       return counted({ ...facts, reverse }, reverse);
     }
     case 'verify': {
-      const against = { namespaceId, against: move.to, repair: ask.repair };
+      const { repair, changed } = ask;
+      const against = { namespaceId, against: move.to, repair, changed };
       const ms = limit(MOVE_DEADLINES.verifyMs);
       const verified = await call((s) => source.verify(against, s), ms);
       return counted({ ...facts, verified, rounds: facts.rounds + 1 }, verified);

@@ -4,7 +4,8 @@ import { MOVE_PACE, tryAgain, type Facts, type Step } from './facts.ts';
 export function verify(facts: Facts): Step {
   const { verified, rounds } = facts;
   // The first look repairs nothing, so that a move of equal replicas writes nothing.
-  if (verified === undefined) return { kind: 'ask', ask: { kind: 'verify', repair: rounds > 0 } };
+  if (verified === undefined)
+    return { kind: 'ask', ask: { kind: 'verify', repair: rounds > 0, changed: false } };
   if (verified.kind === 'failed') return tryAgain(facts, verified, ['verified']);
   const { differences, repaired } = verified.value;
   // A repair is proven by the look after it. Runs that change all the while are held again in the handover.

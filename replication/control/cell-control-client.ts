@@ -14,6 +14,7 @@ import type {
   LaneStatus,
   LossEstimate,
   ShardBarrier,
+  VerifyAsk,
   VerifyReport,
 } from './control.ts';
 import type { LossReport } from '../losses/loss-report.ts';
@@ -55,10 +56,7 @@ export class CellControlClient implements CellControl {
     await this.#call(OBSERVE, { request: ask, signal, timeoutMs: GATE_MS });
   }
 
-  async verify(
-    ask: OfNamespace & { readonly against: string; readonly repair: boolean },
-    signal: AbortSignal,
-  ): Promise<VerifyReport> {
+  async verify(ask: VerifyAsk, signal: AbortSignal): Promise<VerifyReport> {
     return verifyFromWire(await this.#call(VERIFY, { request: ask, signal, timeoutMs: VERIFY_MS }));
   }
 

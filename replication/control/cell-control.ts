@@ -16,6 +16,7 @@ import type {
   LaneStatus,
   LossEstimate,
   ShardBarrier,
+  VerifyAsk,
   VerifyReport,
 } from './control.ts';
 import { DigestComparer } from '../digests/digest-compare.ts';
@@ -73,10 +74,7 @@ export class ServedCellControl implements CellControl {
     await this.#parts.replicas.observe(ask.namespaceId, signal);
   }
 
-  async verify(
-    ask: { readonly namespaceId: string; readonly against: string; readonly repair: boolean },
-    signal: AbortSignal,
-  ): Promise<VerifyReport> {
+  async verify(ask: VerifyAsk, signal: AbortSignal): Promise<VerifyReport> {
     const { cellId, replicas, clock, config, peerOf } = this.#parts;
     const { namespaceId, against, repair } = ask;
     const { placement } = this.#namespace(namespaceId);

@@ -73,8 +73,15 @@ export type VerifyReport = {
 export type DigestDifference = {
   readonly workflowId: string;
   readonly runId: string;
-  /** `missing` at the other cell, `extra` there, or what of the digest differs. */
-  readonly what: 'missing' | 'extra' | 'history' | 'state' | 'execution';
+  /** `missing` at the other cell, `extra` there, `unreadable` in one of them, or what of the digest differs. */
+  readonly what: 'missing' | 'extra' | 'unreadable' | 'history' | 'state' | 'execution';
+};
+
+export type VerifyAsk = {
+  readonly namespaceId: string;
+  readonly against: string;
+  readonly repair: boolean;
+  readonly changed?: boolean | undefined;
 };
 
 export interface CellControl {
@@ -90,11 +97,12 @@ export interface CellControl {
     ask: { readonly namespaceId: string; readonly revision: number },
     signal: AbortSignal,
   ): Promise<void>;
-  /** Holds every execution against that cell; with `repair`, sends it the state of each that differs. */
-  verify(
-    ask: { readonly namespaceId: string; readonly against: string; readonly repair: boolean },
-    signal: AbortSignal,
-  ): Promise<VerifyReport>;
+  /**
+   * Holds every execution against that cell; with `repair`, mends there what differs. With `changed`, only what has changed
+   * since this cell last found it equal there: it remembers that from a comparison of all, as long as it lives and the
+   * epoch is the same; without one, it compares all.
+   */
+  verify(ask: VerifyAsk, signal: AbortSignal): Promise<VerifyReport>;
   /** What this cell would lose if it became active now. */
   estimateLoss(
     ask: { readonly namespaceId: string },

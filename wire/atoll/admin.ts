@@ -12,6 +12,15 @@ export type Count = number | undefined;
 export type Text = string | undefined;
 
 export type CellMessage = { id?: Text; region?: Text; address?: Text; shards?: Count };
+/** Parts of a pause, ms. */
+export type MovePauseMessage = {
+  gatesMs?: Count;
+  drainMs?: Count;
+  compareMs?: Count;
+  switchMs?: Count;
+  openMs?: Count;
+  compared?: Count;
+};
 export type MoveMessage = {
   id?: Text;
   kind?: Text;
@@ -27,6 +36,7 @@ export type MoveMessage = {
   outcome?: Text;
   reason?: Text;
   pauseMs?: Count;
+  pause?: MovePauseMessage | undefined;
   endedAt?: Count;
   backOf?: Text;
 };
@@ -195,7 +205,9 @@ export type AdminResponse<M extends AdminMethodName> = AdminCalls[M][1];
 /** Fields in the order of their numbers, from 1: `name type`, `name type[]` for a list. Only ever append. */
 const MESSAGES: Readonly<Record<string, string>> = {
   Cell: 'id string, region string, address string, shards int64',
-  Move: 'id string, kind string, from string, to string, phase string, phase_since int64, started_at int64, max_pause_ms int64, auto_confirm bool, driver string, note string, outcome string, reason string, pause_ms int64, ended_at int64, back_of string',
+  Move: 'id string, kind string, from string, to string, phase string, phase_since int64, started_at int64, max_pause_ms int64, auto_confirm bool, driver string, note string, outcome string, reason string, pause_ms int64, ended_at int64, back_of string, pause MovePause',
+  MovePause:
+    'gates_ms int64, drain_ms int64, compare_ms int64, switch_ms int64, open_ms int64, compared int64',
   Namespace:
     'id string, name string, description string, owner_email string, retention_ms int64, registered_at int64, state string, active string, replicas string[], epoch int64, placement string, mode string, policy string, max_lag_ms int64, moves Move[]',
   Lane: 'from string, to string, kind string, pending int64, lag_ms int64, copied int64, total int64, parked int64, dead_letters int64, acknowledged_ms_ago int64, why string',

@@ -80,7 +80,12 @@ const messages = new MessagePackage(PACKAGE, {
     applied: [10, 'Barrier[]'],
   },
   AskObserve: { namespaceId: [1, 'string'], revision: [2, 'uint64'] },
-  AskVerify: { namespaceId: [1, 'string'], against: [2, 'string'], repair: [3, 'bool'] },
+  AskVerify: {
+    namespaceId: [1, 'string'],
+    against: [2, 'string'],
+    repair: [3, 'bool'],
+    changed: [4, 'bool'],
+  },
   Difference: { workflowId: [1, 'string'], runId: [2, 'string'], what: [3, 'string'] },
   VerifyReport: {
     compared: [1, 'uint64'],
@@ -221,10 +226,11 @@ export const DIGESTS = method<
   OfNamespace & { readonly runs: readonly WireRun[]; readonly recompute: boolean },
   { readonly digests: readonly WireDigest[] }
 >(`${REPLICATION}/Digests`, 'AskDigests', 'Digests');
-export const REMOVE = method<
-  OfNamespace & { readonly runs: readonly WireAccused[] },
-  Outcomes
->(`${REPLICATION}/Remove`, 'Remove', 'Outcomes');
+export const REMOVE = method<OfNamespace & { readonly runs: readonly WireAccused[] }, Outcomes>(
+  `${REPLICATION}/Remove`,
+  'Remove',
+  'Outcomes',
+);
 export const RUNS = method<
   OfNamespace & { readonly shard: number; readonly after: string; readonly limit: number },
   { readonly runs: readonly WireRun[]; readonly next: string; readonly shards: number }
@@ -250,7 +256,11 @@ export const OBSERVE = method<OfNamespace & { readonly revision: number }, Empty
   'Empty',
 );
 export const VERIFY = method<
-  OfNamespace & { readonly against: string; readonly repair: boolean },
+  OfNamespace & {
+    readonly against: string;
+    readonly repair: boolean;
+    readonly changed?: boolean | undefined;
+  },
   WireVerifyReport
 >(`${CONTROL}/Verify`, 'AskVerify', 'VerifyReport');
 export const ESTIMATE_LOSS = method<

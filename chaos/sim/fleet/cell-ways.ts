@@ -8,6 +8,7 @@ import type {
   LaneStatus,
   LossEstimate,
   ShardBarrier,
+  VerifyAsk,
   VerifyReport,
 } from '../../../replication/control/control.ts';
 import type { LossReport } from '../../../replication/losses/loss-report.ts';
@@ -53,6 +54,13 @@ export class LinkedPeer implements ReplicaPeer {
 
   pushImages(push: ImagePush): Promise<readonly ApplyOutcome[]> {
     return this.#carry((receiver, signal) => receiver.images(this.#sourceId, push, signal));
+  }
+
+  remove(ask: {
+    readonly namespaceId: string;
+    readonly runs: readonly RunDigest[];
+  }): Promise<readonly ApplyOutcome[]> {
+    return this.#carry((receiver, signal) => receiver.remove(this.#sourceId, ask, signal));
   }
 
   digests(ask: {
@@ -112,11 +120,7 @@ export class LinkedControl implements CellControl {
     return this.#carry((control, signal) => control.observe(ask, signal));
   }
 
-  verify(ask: {
-    readonly namespaceId: string;
-    readonly against: string;
-    readonly repair: boolean;
-  }): Promise<VerifyReport> {
+  verify(ask: VerifyAsk): Promise<VerifyReport> {
     return this.#carry((control, signal) => control.verify(ask, signal));
   }
 
