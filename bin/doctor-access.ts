@@ -22,9 +22,9 @@ export async function checkAccess(
   return { what: 'who may call', state: heard.warnings.length > 0 ? 'wrong' : 'fine', says };
 }
 
-/** The cells of the map, asked with the flags of a router. Rejects if those cannot work. */
+/** The cells of the map, asked as routers and other cells ask them. Rejects if the flags for that cannot work. */
 export async function checkCellsAsRouter(
-  options: CellTlsOptions & { readonly fleet: string },
+  options: CellTlsOptions & PortOptions & { readonly fleet: string },
 ): Promise<readonly Finding[]> {
   const heard = listening();
   const tls = await clientTls(cellTlsFiles(options), { clock: systemClock, log: heard.log });
@@ -33,7 +33,17 @@ export async function checkCellsAsRouter(
     state: 'wrong',
     says,
   }));
-  return [...late, ...(await checkCells(options.fleet, tls))];
+  const cells = await checkCells(options.fleet, tls);
+  const isAlone = cells.length === 0;
+  return [...late, ...(isAlone || tls !== undefined ? [] : cleartextToCells(options)), ...cells];
+}
+
+/** All cells of a fleet are under TLS, or none: what is so itself calls the others so, too. */
+function cleartextToCells({ tlsCert = '' }: PortOptions): readonly Finding[] {
+  if (tlsCert === '') return [];
+  const says =
+    'this port is under TLS, and calls to cells are not: give --cell-tls-ca to cells, routers and admins, and --cell-tls-cert and --cell-tls-key where cells ask for certificates';
+  return [{ what: 'TLS to cells', state: 'wrong', says }];
 }
 
 /** A log that keeps its warnings as sentences. */

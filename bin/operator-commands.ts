@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
 import { addOperatorCommands } from '../admin/cli/commands.ts';
 import { systemClock } from '../kernel/clock.ts';
+import { silentLog, type Log } from '../kernel/log.ts';
 
 /** Adds `namespace`, `move`, `failover`, `loss-report` and `fleet`. */
 export function addOperators(program: Command): void {
@@ -14,6 +15,10 @@ export function addOperators(program: Command): void {
     clock: systemClock,
     ask: process.stdin.isTTY ? ask : undefined,
     interrupted: interrupt.signal,
+    tls: async (files) => {
+      const { clientTls } = await import('./tls.ts');
+      return clientTls({ ...files, flag: '--admin-tls' }, { clock: systemClock, log: toStderr });
+    },
     begin: () => {
       // A second Ctrl-C ends the process at once. Timers of ours do not keep it alive; this does.
       process.once('SIGINT', () => interrupt.abort(new Error('Ctrl-C')));
@@ -25,6 +30,15 @@ export function addOperators(program: Command): void {
     },
   });
 }
+
+/** Of a certificate that expires soon a person is told, and a script's output is left alone. */
+const toStderr: Log = {
+  ...silentLog,
+  warn: (fields, message) => {
+    const facts = Object.entries(fields).map(([name, value]) => `${name} ${String(value)}`);
+    process.stderr.write(`${message} (${facts.join(', ')})\n`);
+  },
+};
 
 async function ask(question: string): Promise<string> {
   const lines = createInterface({ input: process.stdin, output: process.stderr });

@@ -14,8 +14,8 @@ export type TlsFiles = {
   readonly cert: string;
   readonly key: string;
   readonly ca: string;
-  /** Prefix of the flags in messages: `--tls` or `--cell-tls`. */
-  readonly flag: '--tls' | '--cell-tls';
+  /** Prefix of the flags in messages. */
+  readonly flag: '--tls' | '--cell-tls' | '--admin-tls';
 };
 
 /** The flags of TLS to cells. */
@@ -60,7 +60,7 @@ export async function clientTls(
   const own = await identity(files, ports);
   if (files.ca === '') {
     if (own === undefined) return undefined;
-    throw wrong(`${flag}-cert needs ${flag}-ca beside it: whom to trust as a cell`);
+    throw wrong(`${flag}-cert needs ${flag}-ca beside it: whom to trust on the other side`);
   }
   const ca = await certificate(files.ca, `${flag}-ca`, ports);
   return { ...own, ca, minVersion: 'TLSv1.2' };

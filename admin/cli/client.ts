@@ -1,4 +1,5 @@
 /** Calls of `atoll.admin.v1`, with the address and token that flags and environment give. */
+import type { SecureClientSessionOptions } from 'node:http2';
 import { AtollError } from '../../kernel/errors.ts';
 import { RpcChannel } from '../../kernel/rpc/client.ts';
 import {
@@ -18,8 +19,12 @@ export type AdminClient = {
   close(): void;
 };
 
-export function openAdminClient(ports: CliPorts, address: string): AdminClient {
-  const channel = new RpcChannel(address, { sessions: 1, clock: ports.clock, tls: ports.tls });
+export function openAdminClient(
+  ports: CliPorts,
+  to: { readonly address: string; readonly tls: SecureClientSessionOptions | undefined },
+): AdminClient {
+  const { address, tls } = to;
+  const channel = new RpcChannel(address, { sessions: 1, clock: ports.clock, tls });
   const token = ports.env['ATOLL_TOKEN'];
   const headers: Record<string, string> =
     token === undefined ? {} : { authorization: `Bearer ${token}` };

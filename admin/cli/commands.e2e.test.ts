@@ -92,6 +92,7 @@ describe('the commands of an operator', () => {
         clock: systemClock,
         ask: answer === undefined ? undefined : () => Promise.resolve(answer),
         interrupted: new AbortController().signal,
+        tls: async () => undefined,
         begin: () => (code) => {
           ran.code = code;
           resolve();

@@ -13,6 +13,9 @@ export type CliPorts = {
   readonly interrupted: AbortSignal;
   /** A command begins: keeps the process alive, and catches Ctrl-C, until it is given the exit code. */
   readonly begin: () => (code: number) => void;
-  /** TLS towards the admin port, from the environment; undefined: cleartext. */
-  readonly tls?: SecureClientSessionOptions | undefined;
+  /** Reads and checks the files of TLS towards the admin port; undefined: cleartext. @throws AtollError saying what is wrong */
+  readonly tls: (files: AdminTlsFiles) => Promise<SecureClientSessionOptions | undefined>;
 };
+
+/** Paths as the flags `--admin-tls-ca`, `--admin-tls-cert` and `--admin-tls-key` give them; empty: not given. */
+export type AdminTlsFiles = { readonly ca: string; readonly cert: string; readonly key: string };

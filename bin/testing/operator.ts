@@ -2,11 +2,19 @@
 import { Command } from 'commander';
 import { addOperatorCommands } from '../../admin/cli/commands.ts';
 import { systemClock } from '../../kernel/clock.ts';
+import { silentLog as log } from '../../kernel/log.ts';
+import { clientTls } from '../tls.ts';
 
 export type OperatorRun = { readonly code: number; readonly out: string; readonly err: string };
 
-/** @param admin `host:port` of atoll.admin.v1. Resolves when the command would end its process. */
-export function operator(admin: string): (line: string) => Promise<OperatorRun> {
+/**
+ * @param admin `host:port` of atoll.admin.v1
+ * @param env of the command besides. Resolves when the command would end its process.
+ */
+export function operator(
+  admin: string,
+  env: Readonly<Record<string, string>> = {},
+): (line: string) => Promise<OperatorRun> {
   return async (line) => {
     let out = '';
     let err = '';
@@ -15,11 +23,12 @@ export function operator(admin: string): (line: string) => Promise<OperatorRun> 
       addOperatorCommands(program, {
         out: (text) => (out += text),
         err: (text) => (err += text),
-        env: { ATOLL_ADDRESS: admin },
+        env: { ...env, ATOLL_ADDRESS: admin },
         clock: systemClock,
         ask: undefined,
         interrupted: new AbortController().signal,
         begin: () => resolve,
+        tls: (files) => clientTls({ ...files, flag: '--admin-tls' }, { clock: systemClock, log }),
       });
     });
     await program.parseAsync(line.split(' '), { from: 'user' });
