@@ -9,12 +9,14 @@ import type { SeededRng } from '../../../kernel/testing/seeded-rng.ts';
 import type { Tally } from '../tally.ts';
 import { MAP } from './late-map.ts';
 import type { Links } from './links.ts';
+import type { Place } from './place.ts';
 import type { Operators } from './operators.ts';
 import type { FleetParts, SimCell } from './sim-cell.ts';
 import type { FleetFault } from './tally.ts';
 
 export type DirectorParts = FleetParts & {
   readonly cells: readonly SimCell[];
+  readonly routers: readonly Place[];
   readonly operators: Operators;
   readonly links: Links;
   readonly rng: SeededRng;
@@ -89,6 +91,7 @@ export class FleetDirector {
         return this.#cut(cell.id, other, forMs);
       case 'cut-map': {
         tally.add('map cut one way');
+        if (rng.chance(0.3)) return this.#cut(MAP, rng.pick(this.#parts.routers).name, forMs);
         const [from, to] = rng.chance(0.5) ? [cell.id, MAP] : [MAP, cell.id];
         return this.#cut(from, to, forMs);
       }

@@ -80,7 +80,7 @@ export class FleetWorld {
   readonly #ledger = new Ledger();
   readonly #parts: FleetParts;
   readonly #cells: readonly SimCell[];
-  readonly #router: SimRouter;
+  readonly #routers: readonly SimRouter[];
   readonly #operators: Operators;
   readonly #callers: Callers;
   readonly #workers: Workers;
@@ -125,14 +125,17 @@ export class FleetWorld {
       return new SimCell(this.#parts, { ...plan, rng: rng.fork(`cell ${id}`) });
     });
     const way = { time, links, map, cell, first };
-    this.#router = new SimRouter({ ...way, rng: rng.fork('router'), tally: this.#acts });
+    const routed = rng.fork('routed');
+    this.#routers = ['router-1', 'router-2'].map((name) => {
+      return new SimRouter(name, { ...way, rng: rng.fork(name), tally: this.#acts });
+    });
     this.#operators = new Operators(this.#parts, rng.fork('operators'));
     this.#orders = drawOrders(rng.fork('orders'), this.#endMs);
     this.#callers = {
       time,
       rng: rng.fork('callers'),
       network: new Network(time, faults),
-      cluster: { route: () => this.#router },
+      cluster: { route: () => routed.pick(this.#routers) },
       shardCount: 1,
       faults,
       journal: this.#journal,
@@ -150,6 +153,7 @@ export class FleetWorld {
       ...this.#parts,
       cells: this.#cells,
       operators: this.#operators,
+      routers: this.#routers,
       links,
       rng: rng.fork('director'),
       tally: this.#fleetFaults,
@@ -177,7 +181,7 @@ export class FleetWorld {
     void this.#operators.start();
     void this.#operators.start();
     void this.#director.run();
-    void this.#workers.serve(this.#router);
+    for (const router of this.#routers) void this.#workers.serve(router);
     let clients = this.#orders.length;
     for (const order of this.#orders) {
       const client = new Client(this.#callers, this.#rng.fork(order.workflowId), order);

@@ -1,5 +1,5 @@
 /**
- * The ways between the processes of a fleet: cells, map store, orchestrators, router. Each direction on its own can be cut
+ * The ways between the processes of a fleet: cells, map store, orchestrators, routers. Each direction on its own can be cut
  * or slow; each message can be lost, late or doubled, and so can its answer.
  *
  * Invariants

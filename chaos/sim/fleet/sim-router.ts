@@ -46,7 +46,7 @@ const HOLD_MS = 60;
 const AGAIN_MS = 80;
 
 export class SimRouter {
-  readonly name = 'router';
+  readonly name: string;
   readonly gate: HostGate;
   readonly frontend: {
     call<M extends RpcName>(name: M, request: Request<M>, call: FrontendCall): Promise<Answer<M>>;
@@ -54,7 +54,8 @@ export class SimRouter {
   readonly #parts: RouterParts;
   #belief: Belief = { cell: '', epoch: 0 };
 
-  constructor(parts: RouterParts) {
+  constructor(name: string, parts: RouterParts) {
+    this.name = name;
     this.#parts = parts;
     const { time, links, map } = parts;
     this.gate = new HostGate(time, 0);
