@@ -32,6 +32,23 @@ export function answerMessage(stream: ServerHttp2Stream, message: Uint8Array): v
   });
 }
 
+/** Gives the client what its cell answered: the message in its frame, and the trailers. */
+export function answerAsCell(
+  stream: ServerHttp2Stream,
+  trailers: Readonly<Record<string, string>>,
+  message: Uint8Array,
+): void {
+  guard(stream, () => {
+    if (message.length === 0) {
+      stream.respond({ ...HEAD, ...trailers }, { endStream: true });
+      return;
+    }
+    stream.once('wantTrailers', () => sendTrailers(stream, trailers));
+    stream.respond(HEAD, { waitForTrailers: true });
+    stream.end(message);
+  });
+}
+
 /** The trailers, if the client is still there. */
 export function sendTrailers(stream: ServerHttp2Stream, trailers: OutgoingHttpHeaders): void {
   guard(stream, () => stream.sendTrailers(trailers));

@@ -8,29 +8,37 @@
  * Invariants
  *  1. A call is tried again only after a cell said that it did nothing (P4): once after a cell that was not active, and
  *     after at most `maxHandoverRefusals` that were closed for a move. NamespaceNotActive never reaches the client.
- *  2. At most `maxReplayBytes` of a request are kept, and none once its answer has begun.
+ *  2. A request is at most `maxRequestBytes` long, and kept until its answer is here; all calls together hold at most
+ *     `bytesOfCalls`.
  *  3. It has no timer of its own: the client's deadline travels to the cell, a dead connection fails its calls at once,
  *     and a hold ends with its deadline.
- *  4. While the call waits for the map or is held, its client is not read.
+ *  4. The client hears nothing before its whole answer is here, so that a refusal can still be taken elsewhere.
  */
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { Namespace } from '../fleet/map.ts';
 import type { Credentials } from '../fleet/rights.ts';
 import { AtollError, toAtollError } from '../kernel/errors.ts';
-import { encodingOf, unframe } from '../kernel/rpc/frame.ts';
+import { encodingOf, FRAME_HEADER_BYTES, tooLarge, unframe } from '../kernel/rpc/frame.ts';
 import { peerOf } from '../kernel/rpc/peer.ts';
 import { parseTimeout } from '../kernel/rpc/timeout.ts';
 import { namespaceNotFound } from '../wire/failures.ts';
-import { answerError, answerMessage } from './answer.ts';
-import { Attempt, type AttemptOwner, type OwnerHint, type Refusal } from './attempt.ts';
+import { answerAsCell, answerError, answerMessage } from './answer.ts';
+import {
+  Attempt,
+  type AttemptOwner,
+  type OwnerHint,
+  type Refusal,
+  type Trailers,
+} from './attempt.ts';
 import { gzipRefused, isGzipProbe } from './gzip-probe.ts';
 import type { Holds } from './holds.ts';
 import type { LocalCall } from './local-calls.ts';
 import { notServed, type Route } from './methods.ts';
 import type { RouterParts } from './parts.ts';
-import { resolveBody, resolveName, tooLongToScan, type Resolved } from './resolve.ts';
+import type { MemoryBudget } from './memory-budget.ts';
+import { resolveBody, resolveName, type Resolved } from './resolve.ts';
 import type { NamespaceLimits } from './namespace-limits.ts';
-import { upstreamHeaders } from './upstream-headers.ts';
+import { upstreamHead } from './upstream-headers.ts';
 import type { Upstreams } from './upstreams.ts';
 
 /** What every call of a router shares. */
@@ -40,6 +48,7 @@ export type CallContext = RouterParts & {
   readonly upstreams: Upstreams;
   readonly limits: NamespaceLimits;
   readonly holds: Holds;
+  readonly memory: MemoryBudget;
   /** The calls whose client is still there. */
   readonly calls: Set<{ routerCloses(): void }>;
 };
@@ -55,12 +64,14 @@ export class Call implements AttemptOwner {
   readonly #startMs: number;
   /** Its place among the calls of this router. */
   readonly #arrival: number;
-  /** The request so far; undefined once it is no longer kept. */
-  #kept: Buffer[] | undefined = [];
+  /** The request as it comes. */
+  #chunks: Buffer[] = [];
   #received = 0;
-  /** Bytes at which the gathered request is looked at again. */
-  #lookAt: number;
-  #ended = false;
+  /** Its largest length. */
+  #maxBytes: number;
+  /** The whole request. */
+  #body: Buffer = NO_BYTES;
+  #heldBytes = 0;
   #over = false;
   #namespace: Namespace | undefined;
   #target: Target | undefined;
@@ -71,8 +82,8 @@ export class Call implements AttemptOwner {
   /** When it was held for the first time. */
   #heldMs: number | undefined;
   #leaveHold = ignore;
-  /** Goes on when enough of the request is here; undefined while an attempt or a wait is under way. */
-  #next: (() => void) | undefined;
+  /** What to do with the whole request. */
+  #next: () => void = ignore;
 
   constructor(client: ServerHttp2Stream, headers: IncomingHttpHeaders, context: CallContext) {
     this.#client = client;
@@ -81,7 +92,7 @@ export class Call implements AttemptOwner {
     this.#path = String(headers[':path']);
     this.#startMs = context.clock.monotonicMs();
     this.#arrival = context.holds.arrive();
-    this.#lookAt = context.config.gatherBytes;
+    this.#maxBytes = context.config.maxRequestBytes + FRAME_HEADER_BYTES;
     context.calls.add(this);
     context.metrics.calls.inc();
     context.metrics.inFlight.set(context.calls.size);
@@ -106,12 +117,11 @@ export class Call implements AttemptOwner {
     );
   }
 
-  answering(): void {
-    this.#kept = undefined;
-  }
-
-  answered(): void {
+  answered(trailers: Trailers, message: Buffer): void {
+    if (this.#over) return;
     this.#finish();
+    this.#hold(message.length);
+    answerAsCell(this.#client, trailers, message);
   }
 
   lost(): void {
@@ -127,8 +137,6 @@ export class Call implements AttemptOwner {
   refused(refusal: Refusal): void {
     if (this.#over) return;
     this.#attempt = undefined;
-    this.#client.pause();
-    if (this.#kept === undefined) return this.#fail(this.#moving());
     if (refusal.kind === 'handover') return this.#refusedForHandover();
     if (this.#retried) return this.#fail(this.#moving());
     this.#retried = true;
@@ -144,7 +152,7 @@ export class Call implements AttemptOwner {
       if (call === undefined) return notServed(this.#path);
       const { refuseGzipProbe } = this.#context.config;
       if (refuseGzipProbe && isGzipProbe(route.name, this.#headers)) return gzipRefused();
-      this.#lookAt = this.#context.config.maxLocalBytes;
+      this.#maxBytes = this.#context.config.maxLocalBytes;
       this.#next = () => void this.#answerLocally(call);
       return undefined;
     }
@@ -159,35 +167,34 @@ export class Call implements AttemptOwner {
   #onData(chunk: Buffer): void {
     if (this.#over) return;
     this.#received += chunk.length;
-    if (this.#kept !== undefined) {
-      this.#kept.push(chunk);
-      if (this.#attempt !== undefined && this.#received > this.#context.config.maxReplayBytes)
-        this.#kept = undefined;
-    }
-    if (this.#attempt !== undefined) this.#attempt.write(chunk);
-    else if (this.#next === undefined) this.#client.pause();
-    else if (this.#received >= this.#lookAt) this.#next();
+    if (this.#received > this.#maxBytes)
+      return this.#fail(tooLarge(this.#received - FRAME_HEADER_BYTES, this.#maxBytes));
+    const refusal = this.#hold(chunk.length);
+    if (refusal !== undefined) return this.#fail(refusal);
+    this.#chunks.push(chunk);
   }
 
   #onEnd(): void {
-    this.#ended = true;
-    if (this.#attempt !== undefined) this.#attempt.end();
-    else this.#next?.();
+    if (this.#over) return;
+    // A copy: the chunks are views of what was read for many calls together.
+    this.#body = Buffer.concat(this.#chunks, this.#received);
+    this.#chunks = [];
+    this.#next();
+  }
+
+  /** Until the client's stream is closed. */
+  #hold(bytes: number): AtollError | undefined {
+    this.#heldBytes += bytes;
+    return this.#context.memory.hold(bytes);
   }
 
   async #answerLocally(call: LocalCall): Promise<void> {
-    this.#next = undefined;
     try {
-      if (!this.#ended)
-        throw new AtollError(
-          'resource-exhausted',
-          `A request of ${this.#path} is at most ${this.#lookAt} bytes long.`,
-        );
       const encoding = encodingOf(this.#headers['grpc-encoding'] as string | undefined);
       if (encoding === undefined)
         throw new AtollError('unimplemented', 'Use grpc-encoding identity or gzip.');
       const answer = await call(
-        unframe(this.#kept ?? [], encoding, this.#context.config.maxLocalBytes),
+        unframe([this.#body], encoding, this.#context.config.maxLocalBytes),
         this.#credentials(),
       );
       if (this.#over) return;
@@ -205,13 +212,7 @@ export class Call implements AttemptOwner {
 
   #scan(field: number): void {
     const { map, config } = this.#context;
-    const body = Buffer.concat(this.#kept ?? []);
-    const options = { field, ended: this.#ended, maxInflatedBytes: config.maxReplayBytes };
-    const resolved = resolveBody(map, body, options);
-    if (resolved.kind !== 'more') return this.#route(resolved);
-    // Twice as much before the next look, so that looking stays linear in the request's length.
-    this.#lookAt = this.#received * 2;
-    if (this.#received > config.maxReplayBytes) this.#fail(tooLongToScan(config.maxReplayBytes));
+    this.#route(resolveBody(map, this.#body, { field, maxInflatedBytes: config.maxRequestBytes }));
   }
 
   #route(resolved: Resolved): void {
@@ -222,8 +223,6 @@ export class Call implements AttemptOwner {
 
   /** A namespace that this router has not heard of may have been registered through another a moment ago. */
   async #askStore(name: string): Promise<void> {
-    this.#next = undefined;
-    this.#client.pause();
     await this.#context.map.refresh();
     const namespace = this.#context.map.namespaceByName(name);
     if (namespace === undefined) return this.#fail(namespaceNotFound(name));
@@ -243,7 +242,7 @@ export class Call implements AttemptOwner {
   /** By the map as it is now; held while that says that there is none. */
   #sendToOwner(namespace: Namespace): void {
     const { active, epoch, state } = namespace.placement;
-    if (state.kind === 'handover') this.#hold(namespace);
+    if (state.kind === 'handover') this.#waitForMove(namespace);
     else this.#send({ cell: active, epoch });
   }
 
@@ -257,15 +256,13 @@ export class Call implements AttemptOwner {
     const { active, epoch, state } = namespace.placement;
     if (state.kind === 'active' && epoch > (this.#target?.epoch ?? 0))
       return this.#send({ cell: active, epoch });
-    this.#hold(namespace);
+    this.#waitForMove(namespace);
     void map.refresh();
   }
 
-  #hold(namespace: Namespace): void {
+  #waitForMove(namespace: Namespace): void {
     if (this.#over) return;
     const { holds, metrics, clock } = this.#context;
-    this.#next = undefined;
-    this.#client.pause();
     this.#heldMs ??= clock.monotonicMs();
     const outcome = holds.hold({
       ...{ namespace, arrival: this.#arrival, bytes: this.#received },
@@ -305,7 +302,7 @@ export class Call implements AttemptOwner {
     if (namespace === undefined || this.#over) return this.#fail(this.#moving());
     const { active, epoch, state } = namespace.placement;
     const hinted = hint.epoch > epoch && map.cell(hint.owner) !== undefined;
-    if (state.kind === 'handover' && !hinted) return this.#hold(namespace);
+    if (state.kind === 'handover' && !hinted) return this.#waitForMove(namespace);
     const target = hinted ? { cell: hint.owner, epoch: hint.epoch } : { cell: active, epoch };
     if (target.cell === this.#target?.cell && target.epoch === this.#target.epoch)
       return this.#fail(this.#moving());
@@ -314,7 +311,6 @@ export class Call implements AttemptOwner {
 
   #send(target: Target): void {
     if (this.#over) return;
-    this.#next = undefined;
     const { map, upstreams, metrics } = this.#context;
     const waited = this.#target !== undefined || this.#heldMs !== undefined;
     if (this.#target !== undefined) metrics.retries.inc();
@@ -324,18 +320,16 @@ export class Call implements AttemptOwner {
       return this.#fail(
         new AtollError('unavailable', `Cell ${target.cell} is not in the fleet map.`),
       );
-    const chunks = this.#kept ?? [];
+    const head = upstreamHead(this.#headers, {
+      ...{ namespaceId: this.#namespace?.id ?? '', epoch: target.epoch },
+      certificate: peerOf(this.#client.session),
+      leftMs: waited ? this.#leftMs() : undefined,
+    });
     try {
-      const session = upstreams.session(cell.address);
-      const waiters = upstreams.waitersOn(session);
-      const headers = upstreamHeaders(this.#headers, {
-        ...{ namespaceId: this.#namespace?.id ?? '', epoch: target.epoch },
-        certificate: peerOf(this.#client.session),
-        leftMs: waited ? this.#leftMs() : undefined,
-      });
-      this.#attempt = new Attempt({ client: this.#client, owner: this, session, waiters, headers });
+      const link = upstreams.link(cell.address);
+      this.#attempt = new Attempt(link, { head, body: [this.#body] }, this);
     } catch (thrown) {
-      return this.#fail(
+      this.#fail(
         new AtollError(
           'unavailable',
           `Cell ${target.cell} does not answer now, and nothing was sent to it: try again.`,
@@ -343,10 +337,6 @@ export class Call implements AttemptOwner {
         ),
       );
     }
-    this.#client.resume();
-    if (this.#ended && chunks.length === 1) return this.#attempt.end(chunks[0]);
-    for (const chunk of chunks) this.#attempt.write(chunk);
-    if (this.#ended) this.#attempt.end();
   }
 
   /** What is left of the client's deadline, ms; undefined if it has none. */
@@ -364,6 +354,8 @@ export class Call implements AttemptOwner {
   #clientGone(): void {
     this.#context.calls.delete(this);
     this.#context.metrics.inFlight.set(this.#context.calls.size);
+    this.#context.memory.letGo(this.#heldBytes);
+    this.#heldBytes = 0;
     this.#attempt?.drop();
     this.#finish();
   }
@@ -381,12 +373,13 @@ export class Call implements AttemptOwner {
   #finish(): void {
     this.#over = true;
     this.#leaveHold();
-    this.#kept = undefined;
+    this.#chunks = [];
+    this.#body = NO_BYTES;
     this.#attempt = undefined;
-    this.#next = undefined;
   }
 }
 
 /** Before the client's deadline, so that an answer gets there in time. */
 const ANSWER_MS = 50;
 const ignore = () => {};
+const NO_BYTES = Buffer.alloc(0);

@@ -1,5 +1,6 @@
 /** The router's configuration: every value with its unit, default and range (flags and environment are named alike). */
 import { invariant } from '../kernel/invariant.ts';
+import { DEFAULT_MAX_MESSAGE_BYTES } from '../kernel/rpc/frame.ts';
 
 export type RouterConfig = {
   /** What GetSystemInfo and GetClusterInfo say; SDKs and the UI read the leading numbers. */
@@ -13,14 +14,14 @@ export type RouterConfig = {
    * inside a region. They keep their capabilities. Off where clients are far away.
    */
   readonly refuseGzipProbe: boolean;
-  /** Bytes of a request kept until its answer begins, so that it can be sent again to the owner. 0 … 64 MiB. */
-  readonly maxReplayBytes: number;
-  /** Bytes of a request gathered before its call to the cell begins; smaller ones are sent in one piece. */
-  readonly gatherBytes: number;
+  /** The largest request, kept until its answer is here so that it can be sent again to the owner. 1 KiB … 32 MiB. */
+  readonly maxRequestBytes: number;
+  /** Bytes of requests and answers that the router holds at a time, all calls together. `maxRequestBytes` … 16 GiB. */
+  readonly bytesOfCalls: number;
   /** Bytes of a request that the router answers itself. 1 KiB … 4 MiB. */
   readonly maxLocalBytes: number;
-  /** HTTP/2 connections to each cell: several cut the tail at many calls in flight. 1 … 64. */
-  readonly sessionsPerCell: number;
+  /** Connections to each cell: a large answer on one holds up nobody on the others. 1 … 64. */
+  readonly linksPerCell: number;
   /** Concurrent HTTP/2 streams that one client connection may open. */
   readonly maxStreamsPerClient: number;
   /** Calls a second that one namespace may make. The default is far above what one cell can serve. */
@@ -50,10 +51,10 @@ export const DEFAULT_ROUTER_CONFIG: RouterConfig = {
   clusterName: 'atoll',
   defaultRegion: undefined,
   refuseGzipProbe: true,
-  maxReplayBytes: 8 * 1024 * 1024,
-  gatherBytes: 64 * 1024,
+  maxRequestBytes: DEFAULT_MAX_MESSAGE_BYTES,
+  bytesOfCalls: 512 * 1024 * 1024,
   maxLocalBytes: 1024 * 1024,
-  sessionsPerCell: 4,
+  linksPerCell: 4,
   maxStreamsPerClient: 10_000,
   namespaceCallsPerSecond: 50_000,
   namespaceStartsPerSecond: 5_000,
@@ -71,13 +72,14 @@ export const DEFAULT_ROUTER_CONFIG: RouterConfig = {
 export function routerConfig(given: Partial<RouterConfig> = {}): RouterConfig {
   const config = { ...DEFAULT_ROUTER_CONFIG, ...given };
   invariant(
-    config.maxReplayBytes >= 0 && config.maxReplayBytes <= 64 * 1024 * 1024,
-    'maxReplayBytes: 0 to 64 MiB',
+    config.maxRequestBytes >= 1024 && config.maxRequestBytes <= 32 * 1024 * 1024,
+    'maxRequestBytes: 1 KiB to 32 MiB',
   );
   invariant(
-    config.gatherBytes >= 1 && config.gatherBytes <= 1024 * 1024,
-    'gatherBytes: 1 byte to 1 MiB',
+    config.bytesOfCalls >= config.maxRequestBytes && config.bytesOfCalls <= 16 * 1024 ** 3,
+    'bytesOfCalls: maxRequestBytes to 16 GiB',
   );
+  invariant(config.linksPerCell >= 1 && config.linksPerCell <= 64, 'linksPerCell: 1 to 64');
   invariant(
     config.namespaceCallsPerSecond >= 1 && config.namespaceStartsPerSecond >= 1,
     'namespaceCallsPerSecond, namespaceStartsPerSecond: at least 1',

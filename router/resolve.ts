@@ -11,44 +11,30 @@ import { scanRequest } from './scan.ts';
 
 export type Resolved =
   | { readonly kind: 'namespace'; readonly namespace: Namespace }
-  /** More of the request is needed. */
-  | { readonly kind: 'more' }
   /** Not in the known map: worth asking the store once, for it may be new. */
   | { readonly kind: 'unknown'; readonly name: string }
   | { readonly kind: 'refused'; readonly error: AtollError };
-
-const MORE: Resolved = { kind: 'more' };
 
 export function resolveName(map: CachedFleetMap, name: string): Resolved {
   const namespace = map.namespaceByName(name);
   return namespace === undefined ? { kind: 'unknown', name } : { kind: 'namespace', namespace };
 }
 
-/** For calls without the header. The options are those of `scanRequest`. */
+/** For calls without the header. The arguments are those of `scanRequest`. */
 export function resolveBody(
   map: CachedFleetMap,
   body: Buffer,
-  options: { readonly field: number; readonly ended: boolean; readonly maxInflatedBytes: number },
+  { field, maxInflatedBytes }: { readonly field: number; readonly maxInflatedBytes: number },
 ): Resolved {
-  const scan = scanRequest(body, options.field, options);
+  const scan = scanRequest(body, field, maxInflatedBytes);
   switch (scan.kind) {
     case 'found':
       return scan.value === '' ? missing() : resolveName(map, scan.value);
     case 'absent':
       return missing();
-    case 'more':
-      return MORE;
     case 'malformed':
       return refused(`The request is not a valid message: ${scan.why}.`);
   }
-}
-
-/** The answer to a request too long to look for its namespace in. */
-export function tooLongToScan(bytes: number): AtollError {
-  return new AtollError(
-    'invalid-argument',
-    `The namespace was not found in the first ${bytes} bytes of the request: send it in the header temporal-namespace.`,
-  );
 }
 
 function missing(): Resolved {

@@ -30,6 +30,7 @@ import { Call, type CallContext } from './call.ts';
 import { routerConfig, type RouterConfig } from './config.ts';
 import { Holds } from './holds.ts';
 import { localCalls } from './local-calls.ts';
+import { MemoryBudget } from './memory-budget.ts';
 import { routesOfContract } from './methods.ts';
 import { NamespaceLimits } from './namespace-limits.ts';
 import type { RouterParts } from './parts.ts';
@@ -81,6 +82,7 @@ export async function startRouter(options: StartRouterOptions): Promise<RunningR
     upstreams,
     limits,
     holds,
+    memory: new MemoryBudget(config.bytesOfCalls),
     calls: new Set(),
     routes: routesOfContract(),
     locals: localCalls(parts),
@@ -108,7 +110,7 @@ export async function startRouter(options: StartRouterOptions): Promise<RunningR
 function upstreamsOf(options: StartRouterOptions, parts: RouterParts): Upstreams {
   const { clock, config, log, metrics } = parts;
   return new Upstreams({
-    sessions: config.sessionsPerCell,
+    links: config.linksPerCell,
     clock,
     tls: options.cellTls,
     makeBreaker: options.makeBreaker ?? noBreaker,

@@ -47,7 +47,7 @@ describe('a cell whose host falls silent without a word', () => {
 /** Namespace `orders` on east, behind a link; `others` on west. */
 async function fleet(): Promise<{ client: RawClient; east: FakeCell; link: SilentLink }> {
   const east = await startFakeCell((seen) => {
-    if (seen.headers[':path'] === START) echo(seen);
+    if (seen.path === START) echo(seen);
   });
   cleanups.push(() => east.kill());
   const west = await startFakeCell(echo);

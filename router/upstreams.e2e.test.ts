@@ -1,9 +1,9 @@
-import { createServer as createHttp2Server } from 'node:http2';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { opossumBreakers } from '../kernel/breaker-opossum.ts';
 import { systemClock } from '../kernel/clock.ts';
 import type { AtollError } from '../kernel/errors.ts';
+import { RpcServer } from '../kernel/rpc/server.ts';
 import { Upstreams } from './upstreams.ts';
 
 const cleanups: (() => void)[] = [];
@@ -18,9 +18,7 @@ describe('a cell that is away', () => {
     const upstreams = open((isOpen) => changes.push(isOpen));
     await until(() => isRefused(upstreams, address));
     expect(changes).toEqual([true]);
-    const cell = createHttp2Server();
-    cleanups.push(() => void cell.close());
-    await listening(cell, Number(address.split(':')[1]));
+    await cell(Number(address.split(':')[1]));
     await until(() => !isRefused(upstreams, address));
     expect(changes).toEqual([true, false]);
   });
@@ -43,10 +41,7 @@ describe('a cell that is away', () => {
 
   it('does not make others away', async () => {
     const away = await silentAddress();
-    const other = createHttp2Server();
-    cleanups.push(() => void other.close());
-    await listening(other, 0);
-    const here = `127.0.0.1:${(other.address() as AddressInfo).port}`;
+    const here = `127.0.0.1:${await cell(0)}`;
     const upstreams = open(() => {});
     await until(() => isRefused(upstreams, away));
     expect(isRefused(upstreams, here)).toBe(false);
@@ -55,7 +50,7 @@ describe('a cell that is away', () => {
 
 function open(onBreaker: (isOpen: boolean) => void): Upstreams {
   const upstreams = new Upstreams({
-    sessions: 2,
+    links: 2,
     clock: systemClock,
     makeBreaker: opossumBreakers({ failures: 2, resetMs: 100 }),
     onBreaker: (_, isOpen) => onBreaker(isOpen),
@@ -64,10 +59,17 @@ function open(onBreaker: (isOpen: boolean) => void): Upstreams {
   return upstreams;
 }
 
+/** Something that answers. @returns its port */
+async function cell(port: number): Promise<number> {
+  const server = new RpcServer({ handle: async () => new Uint8Array(0) });
+  cleanups.push(() => void server.close({ graceMs: 0 }));
+  return (await server.listen({ host: '127.0.0.1', port })).port;
+}
+
 /** What a call meets at the door. */
 function isRefused(upstreams: Upstreams, address: string): boolean {
   try {
-    upstreams.session(address);
+    upstreams.link(address);
     return false;
   } catch (error) {
     expect((error as AtollError).code).toBe('unavailable');

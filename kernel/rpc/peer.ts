@@ -3,7 +3,7 @@
  * verified against our client authorities. Asked per call, read once per connection.
  */
 import type { Http2Session } from 'node:http2';
-import type { TLSSocket } from 'node:tls';
+import { TLSSocket } from 'node:tls';
 
 const known = new WeakMap<Http2Session, { readonly name: string | undefined }>();
 
@@ -12,15 +12,15 @@ export function peerOf(session: Http2Session | undefined): string | undefined {
   if (session === undefined || session.destroyed) return undefined;
   let peer = known.get(session);
   if (peer === undefined) {
-    peer = { name: session.encrypted === true ? commonName(session) : undefined };
+    peer = { name: peerOfSocket(session.socket) };
     known.set(session, peer);
   }
   return peer.name;
 }
 
-function commonName(session: Http2Session): string | undefined {
-  const socket = session.socket as TLSSocket;
-  if (!socket.authorized) return undefined;
+/** The same of a connection of another kind. Certificates are read each time. */
+export function peerOfSocket(socket: unknown): string | undefined {
+  if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined;
   const name: unknown = socket.getPeerCertificate().subject?.CN;
   // Several names in one subject are nobody in particular.
   return typeof name === 'string' && name !== '' ? name : undefined;

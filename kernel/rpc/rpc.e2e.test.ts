@@ -247,12 +247,16 @@ describe('unary gRPC over HTTP/2', () => {
 
   test('a peer that falls silent in the midst of a call is given up after a ping', async () => {
     const park = parked();
-    const { address } = await start(park.handle);
+    const { address } = await start(async (call) =>
+      call.path === '/s/park' ? park.handle(call) : text(''),
+    );
     const link = await silentLink(address);
     cleanups.push(() => link.close());
-    const channel = new RpcChannel(link.address, { pingEveryMs: 20, pingTimeoutMs: 500 });
+    const pings = { pingEveryMs: 20, pingTimeoutMs: 500 };
+    const channel = new RpcChannel(link.address, { sessions: 1, ...pings });
     cleanups.push(() => channel.close());
-    const call = failure(channel.call('/s/m', {}, text(''), { timeoutMs: 60_000 }));
+    await channel.call('/s/m', {}, text(''), { timeoutMs: 60_000 });
+    const call = failure(channel.call('/s/park', {}, text(''), { timeoutMs: 60_000 }));
     await park.began;
     link.fallSilent();
     const error = await call;

@@ -1,14 +1,14 @@
 /**
  * One unary call on the server's side: gathers the request, runs the handler, answers once.
- * Place: made by RpcServer for every stream of POST and `application/grpc`.
+ * Place: made by whatever carries calls, an HTTP/2 stream (stream-wire.ts) or a link (link/link-server.ts).
  *
  * Invariants
- *  1. It answers at most once, and never throws out: a stream that is gone is left alone (`respond` on one throws).
+ *  1. It answers at most once, and nobody once the client is gone.
  *  2. Its signal aborts when the client is gone, at the deadline, and when the server closes; after the first of
  *     these the handler's result is dropped, except that at a close of the server a result still goes out.
  *  3. It holds at most `maxMessageBytes` of request.
  */
-import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import type { IncomingHttpHeaders } from 'node:http2';
 import { AbortSource } from '../abort.ts';
 import type { CancelAlarm, Clock } from '../clock.ts';
 import { AtollError, toAtollError } from '../errors.ts';
@@ -20,11 +20,8 @@ import {
   unframe,
   type Encoding,
 } from './frame.ts';
-import { peerOf } from './peer.ts';
-import { statusHeaders } from './status.ts';
+import { statusHeaders, type StatusHeaders } from './status.ts';
 import { parseTimeout } from './timeout.ts';
-
-const GRPC = 'application/grpc';
 
 /** What a handler gets. */
 export interface RpcCall {
@@ -50,17 +47,27 @@ export type ServerCallOptions = {
   readonly encodeDetails: (error: AtollError) => Uint8Array | undefined;
   readonly maxMessageBytes: number;
   readonly clock: Clock;
-  /** The call's stream is closed: nothing follows. */
-  readonly onClosed: (call: ServerCall) => void;
 };
+
+/** What carries a call: it brings the request by `received`, and takes one answer. */
+export interface CallWire {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  /** The verified certificate name of the other end; undefined without mTLS. */
+  readonly peer: string | undefined;
+  /** A message in its frame, with status 0. */
+  answer(chunks: readonly Uint8Array[]): void;
+  /** A status without a message. The rest of the request, if it is still coming, is of no use any more. */
+  refuse(status: StatusHeaders): void;
+}
 
 export class ServerCall implements RpcCall {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly deadlineMs: number | undefined;
-  readonly #stream: ServerHttp2Stream;
+  readonly #wire: CallWire;
   readonly #options: ServerCallOptions;
-  readonly #encoding: Encoding;
+  readonly #encoding: Encoding | undefined;
   #body: Uint8Array = new Uint8Array(0);
   #chunks: Buffer[] = [];
   #received = 0;
@@ -69,27 +76,15 @@ export class ServerCall implements RpcCall {
   #abortReason: AtollError | undefined;
   #cancelDeadline: CancelAlarm | undefined;
 
-  /** Begins to read the request; the handler runs when it is whole. */
-  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, options: ServerCallOptions) {
-    this.#stream = stream;
+  /** Its time runs from here on; the handler runs when the request is whole. */
+  constructor(wire: CallWire, options: ServerCallOptions) {
+    this.#wire = wire;
     this.#options = options;
-    this.headers = headers;
-    this.path = String(headers[':path']);
-    this.deadlineMs = parseTimeout(headers['grpc-timeout'] as string | undefined);
-    const encoding = encodingOf(headers['grpc-encoding'] as string | undefined);
-    this.#encoding = encoding ?? 'identity';
-    stream.on('error', () => this.#cancel());
-    stream.on('close', () => {
-      this.#cancel();
-      options.onClosed(this);
-    });
-    if (encoding === undefined) {
-      this.#fail(unknownEncoding(String(headers['grpc-encoding'])));
-      return;
-    }
+    this.headers = wire.headers;
+    this.path = wire.path;
+    this.deadlineMs = parseTimeout(this.headers['grpc-timeout'] as string | undefined);
+    this.#encoding = encodingOf(this.headers['grpc-encoding'] as string | undefined);
     if (this.deadlineMs !== undefined) this.#armDeadline(this.deadlineMs);
-    stream.on('data', (chunk: Buffer) => this.#onData(chunk));
-    stream.on('end', () => void this.#run());
   }
 
   get body(): Uint8Array {
@@ -97,7 +92,7 @@ export class ServerCall implements RpcCall {
   }
 
   get peer(): string | undefined {
-    return peerOf(this.#stream.session);
+    return this.#wire.peer;
   }
 
   get signal(): AbortSignal {
@@ -108,17 +103,8 @@ export class ServerCall implements RpcCall {
     return this.#abort;
   }
 
-  /** Tells the handler that the server closes; what it still answers goes out. */
-  serverCloses(): void {
-    this.#raise(
-      new AtollError(
-        'unavailable',
-        'this server is shutting down; call again to reach another one',
-      ),
-    );
-  }
-
-  #onData(chunk: Buffer): void {
+  /** More of the request. */
+  received(chunk: Buffer): void {
     if (this.#done) return;
     this.#received += chunk.length;
     const limit = this.#options.maxMessageBytes;
@@ -129,16 +115,31 @@ export class ServerCall implements RpcCall {
     this.#chunks.push(chunk);
   }
 
-  async #run(): Promise<void> {
+  /** The request is whole: runs the handler. */
+  async run(): Promise<void> {
     if (this.#done) return;
+    const { handle, maxMessageBytes } = this.#options;
     try {
-      this.#body = unframe(this.#chunks, this.#encoding, this.#options.maxMessageBytes);
+      if (this.#encoding === undefined) throw unknownEncoding(this.headers['grpc-encoding']);
+      this.#body = unframe(this.#chunks, this.#encoding, maxMessageBytes);
       this.#chunks = [];
-      const reply = await this.#options.handle(this);
-      this.#succeed(reply);
+      const reply = await handle(this);
+      if (this.#mayAnswer()) this.#wire.answer(frame(reply));
     } catch (thrown) {
       this.#fail(toAtollError(thrown));
     }
+  }
+
+  /** Tells the handler that the server closes; what it still answers goes out. */
+  serverCloses(): void {
+    this.#raise(serverClosing());
+  }
+
+  /** The client is gone: nobody to answer. */
+  clientGone(): void {
+    if (this.#done) return;
+    this.#raise(new AtollError('cancelled', 'the client is gone'));
+    this.#finish();
   }
 
   #armDeadline(timeoutMs: number): void {
@@ -159,11 +160,17 @@ export class ServerCall implements RpcCall {
     this.#abort?.abort(reason);
   }
 
-  /** The client is gone: nobody to answer. */
-  #cancel(): void {
-    if (this.#done) return;
-    this.#raise(new AtollError('cancelled', 'the client is gone'));
+  #fail(error: AtollError): void {
+    if (!this.#mayAnswer()) return;
+    const status = statusHeaders(error, this.#options.encodeDetails(error));
+    this.#wire.refuse({ ...status, ...acceptHeader(error) });
+  }
+
+  /** True once, and not after the client has gone. */
+  #mayAnswer(): boolean {
+    if (this.#done) return false;
     this.#finish();
+    return true;
   }
 
   #finish(): void {
@@ -172,57 +179,20 @@ export class ServerCall implements RpcCall {
     this.#cancelDeadline?.();
     this.#cancelDeadline = undefined;
   }
-
-  #succeed(reply: RpcReply): void {
-    if (!this.#mayAnswer()) return;
-    const stream = this.#stream;
-    stream.on('wantTrailers', () => {
-      if (!stream.destroyed) stream.sendTrailers({ 'grpc-status': '0' });
-    });
-    this.#guard(() => {
-      stream.respond({ ':status': 200, 'content-type': GRPC }, { waitForTrailers: true });
-      const chunks = frame(reply);
-      const last = chunks.length - 1;
-      if (last > 0) stream.cork();
-      for (let i = 0; i < last; i++) stream.write(chunks[i]);
-      stream.end(chunks[last]);
-      if (last > 0) stream.uncork();
-    });
-  }
-
-  #fail(error: AtollError): void {
-    if (!this.#mayAnswer()) return;
-    this.#guard(() => {
-      const status = statusHeaders(error, this.#options.encodeDetails(error));
-      this.#stream.respond(
-        { ':status': 200, 'content-type': GRPC, ...status, ...acceptHeader(error) },
-        { endStream: true },
-      );
-      // The rest of a request that we refuse early is not read: tell the client to stop sending.
-      if (!this.#stream.readableEnded) this.#stream.close(0);
-    });
-  }
-
-  #mayAnswer(): boolean {
-    if (this.#done) return false;
-    this.#finish();
-    return !this.#stream.destroyed && !this.#stream.closed && !this.#stream.headersSent;
-  }
-
-  /** A stream can be lost between the check and the call; that is the client's going, not an error of ours. */
-  #guard(answer: () => void): void {
-    try {
-      answer();
-    } catch {
-      this.#stream.destroy();
-    }
-  }
 }
 
-function unknownEncoding(name: string): AtollError {
+/** What callers are told while a server shuts down. */
+export function serverClosing(): AtollError {
+  return new AtollError(
+    'unavailable',
+    'this server is shutting down; call again to reach another one',
+  );
+}
+
+function unknownEncoding(name: unknown): AtollError {
   return new AtollError(
     'unimplemented',
-    `grpc-encoding ${name} is not supported; use identity or gzip`,
+    `grpc-encoding ${String(name)} is not supported; use identity or gzip`,
   );
 }
 

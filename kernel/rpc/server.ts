@@ -1,5 +1,6 @@
 /**
- * A gRPC server for unary calls on `node:http2`: a half of grpc-js's CPU per call, and it never decodes a message.
+ * A gRPC server for unary calls on `node:http2`: a half of grpc-js's CPU per call, and it never decodes a message. The
+ * same port takes links (kernel/link), on which processes of ours call for a tenth of that.
  * Place: the cell's frontend, and whoever else answers calls; the router has a pass-through of its own.
  *
  * Invariants
@@ -7,19 +8,22 @@
  *  2. Close ends within its grace: calls that wait are told at once, sessions are destroyed when the grace is over.
  *  3. Streams of a session, bytes of a request and memory of a session are bounded (P11).
  */
-import { createSecureServer, createServer, type IncomingHttpHeaders } from 'node:http2';
+import { createServer as createHttp2, type IncomingHttpHeaders } from 'node:http2';
 import type {
-  Http2SecureServer,
   Http2Server,
   SecureServerOptions,
   ServerHttp2Session,
   ServerHttp2Stream,
 } from 'node:http2';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { sleep, systemClock, type Clock } from '../clock.ts';
 import { AtollError } from '../errors.ts';
+import { LinkServer } from '../link/link-server.ts';
 import { DEFAULT_MAX_MESSAGE_BYTES } from './frame.ts';
-import { ServerCall, type RpcHandler, type ServerCallOptions } from './server-call.ts';
+import { listener, type Listener } from './listener.ts';
+import { peerOfSocket } from './peer.ts';
+import type { RpcHandler, ServerCall, ServerCallOptions } from './server-call.ts';
+import { serveStream } from './stream-wire.ts';
 
 /** Large enough that a 64 KB message needs no round trip for credit. */
 export const WINDOW_BYTES = 1024 * 1024;
@@ -37,40 +41,43 @@ export type RpcServerOptions = {
   readonly clock?: Clock | undefined;
 };
 
+const DEFAULT_MAX_CALLS = 10_000;
+
 export class RpcServer {
-  readonly #server: Http2Server | Http2SecureServer;
+  readonly #listener: Listener;
+  /** Takes the connections that speak HTTP/2; it does not listen itself. */
+  readonly #http2: Http2Server;
   readonly #clock: Clock;
+  readonly #maxCalls: number;
   readonly #sessions = new Set<ServerHttp2Session>();
+  readonly #links = new Set<LinkServer>();
   readonly #calls = new Set<ServerCall>();
   readonly #callOptions: ServerCallOptions;
   #closing: Promise<void> | undefined;
 
   constructor(options: RpcServerOptions) {
     this.#clock = options.clock ?? systemClock;
+    this.#maxCalls = options.maxConcurrentStreams ?? DEFAULT_MAX_CALLS;
     this.#callOptions = {
       handle: options.handle,
       encodeDetails: options.encodeDetails ?? (() => undefined),
       maxMessageBytes: options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES,
       clock: this.#clock,
-      onClosed: (call) => this.#calls.delete(call),
     };
-    const settings = {
-      initialWindowSize: WINDOW_BYTES,
-      maxConcurrentStreams: options.maxConcurrentStreams ?? 10_000,
-    };
-    // A router multiplexes the polls of many clients; a failover cancels them all at once.
-    const http2 = {
-      settings,
-      maxSessionMemory: 256,
-      streamResetBurst: 20_000,
-      streamResetRate: 2_000,
-    };
-    this.#server =
-      options.tls === undefined
-        ? createServer(http2)
-        : createSecureServer({ ...options.tls, ...http2 });
-    this.#server.on('session', (session) => this.#onSession(session));
-    this.#server.on('stream', (stream, headers) => this.#onStream(stream, headers));
+    // Clients multiplex the polls of many workers; a failover cancels them all at once.
+    const resets = { streamResetBurst: 20_000, streamResetRate: 2_000 };
+    this.#http2 = createHttp2({
+      settings: { initialWindowSize: WINDOW_BYTES, maxConcurrentStreams: this.#maxCalls },
+      ...{ maxSessionMemory: 256, ...resets },
+    });
+    this.#http2.on('session', (session) => this.#onSession(session));
+    this.#http2.on('stream', (stream, headers) => this.#onStream(stream, headers));
+    this.#listener = listener({
+      clock: this.#clock,
+      tls: options.tls,
+      onHttp2: (socket) => this.#http2.emit('connection', socket),
+      onLink: (socket, first) => this.#onLink(socket, first),
+    });
   }
 
   /** Calls that were begun and are not over. */
@@ -86,13 +93,14 @@ export class RpcServer {
     readonly host: string;
     readonly port: number;
   }): Promise<{ host: string; port: number }> {
+    const { server } = this.#listener;
     return new Promise((resolve, reject) => {
       const onError = (cause: NodeJS.ErrnoException) => reject(cannotListen(address, cause));
-      this.#server.once('error', onError);
-      this.#server.listen(address.port, address.host, () => {
-        this.#server.off('error', onError);
-        this.#server.on('error', () => {});
-        resolve({ host: address.host, port: (this.#server.address() as AddressInfo).port });
+      server.once('error', onError);
+      server.listen(address.port, address.host, () => {
+        server.off('error', onError);
+        server.on('error', () => {});
+        resolve({ host: address.host, port: (server.address() as AddressInfo).port });
       });
     });
   }
@@ -104,12 +112,14 @@ export class RpcServer {
   }
 
   async #close(graceMs: number): Promise<void> {
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    const closed = this.#listener.close();
     for (const call of this.#calls) call.serverCloses();
     for (const session of this.#sessions) session.close();
+    for (const link of this.#links) link.leave();
     const grace = new AbortController();
     const patience = sleep(this.#clock, graceMs, grace.signal).then(() => {
       for (const session of this.#sessions) session.destroy();
+      for (const link of this.#links) link.destroy();
     });
     await Promise.race([closed, patience]);
     grace.abort(new Error('closed'));
@@ -132,7 +142,21 @@ export class RpcServer {
       type?.startsWith('application/grpc+') ||
       type?.startsWith('application/grpc;');
     if (headers[':method'] !== 'POST' || !isGrpc) return refuse(stream);
-    this.#calls.add(new ServerCall(stream, headers, this.#callOptions));
+    const onClosed = (call: ServerCall) => this.#calls.delete(call);
+    this.#calls.add(serveStream(stream, headers, { ...this.#callOptions, onClosed }));
+  }
+
+  #onLink(socket: Socket, first: Buffer): void {
+    const link: LinkServer = new LinkServer(socket, first, {
+      ...this.#callOptions,
+      maxCalls: this.#maxCalls,
+      peer: peerOfSocket(socket),
+      onCall: (call) => this.#calls.add(call),
+      onCallClosed: (call) => this.#calls.delete(call),
+      onClosed: () => this.#links.delete(link),
+    });
+    this.#links.add(link);
+    if (this.#closing !== undefined) link.leave();
   }
 }
 

@@ -1,60 +1,61 @@
 /**
- * A cell that does what a test tells it, on `node:http2` itself: so that the router is held against the protocol and
+ * A cell that does what a test tells it, on the frames of a link: so that the router is held against the protocol and
  * not against our own server.
  */
-import { createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
-import type { AddressInfo, Socket } from 'node:net';
-
-const WINDOW_BYTES = 4 * 1024 * 1024;
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import {
+  decodeHead,
+  encodeFrame,
+  encodeHead,
+  FRAME,
+  type Frame,
+} from '../../kernel/link/frames.ts';
+import { LinkSocket } from '../../kernel/link/link-socket.ts';
 
 /** One call as the cell saw it. */
 export type SeenCall = {
-  readonly headers: IncomingHttpHeaders;
-  readonly stream: ServerHttp2Stream;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
   /** The whole request, frame included. */
   readonly body: Buffer;
+  /** Answers, with a message in its frame or without. */
+  reply(trailers: Readonly<Record<string, string>>, message?: Buffer): void;
+  /** Resolves when the router takes the call back. */
+  readonly cancelled: Promise<void>;
 };
 
 export type FakeCell = {
   /** `host:port`. */
   readonly address: string;
-  /** Calls whose request was whole, in order. */
   readonly calls: readonly SeenCall[];
   /** Resolves when the cell has seen that many calls. */
   seen(count: number): Promise<void>;
-  /** New calls are not read until `readOn`. */
-  readSlowly(): void;
-  readOn(): void;
   /** Cuts every connection, as the kernel does for a process that was killed, and stops listening. */
   kill(): Promise<void>;
 };
 
-/** Starts a cell that answers each whole request with `answer`. */
+/** Starts a cell that answers each request with `answer`. */
 export async function startFakeCell(answer: (call: SeenCall) => void): Promise<FakeCell> {
   const calls: SeenCall[] = [];
   const sockets = new Set<Socket>();
-  const unread: ServerHttp2Stream[] = [];
-  let slow = false;
   let wake = () => {};
-  const server = createServer({
-    settings: { initialWindowSize: WINDOW_BYTES },
-    maxSessionMemory: 256,
-  });
-  server.on('connection', (socket: Socket) => {
+  const server = createServer((socket) => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
-  });
-  server.on('session', (session) => session.setLocalWindowSize(WINDOW_BYTES));
-  server.on('stream', (stream, headers) => {
-    const chunks: Buffer[] = [];
-    stream.on('error', () => {});
-    stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-    if (slow) unread.push(stream.pause());
-    stream.on('end', () => {
-      const call = { headers, stream, body: Buffer.concat(chunks) };
-      calls.push(call);
-      answer(call);
-      wake();
+    const cancels = new Map<number, () => void>();
+    const link: LinkSocket = new LinkSocket(socket, {
+      greeted: () => {},
+      closed: () => {},
+      frame: (frame) => {
+        if (frame.kind === FRAME.ping) link.send(encodeFrame(FRAME.pong, 0));
+        if (frame.kind === FRAME.cancel) cancels.get(frame.call)?.();
+        if (frame.kind !== FRAME.call) return;
+        const cancelled = new Promise<void>((resolve) => cancels.set(frame.call, resolve));
+        const call = { ...seenCall(link, frame), cancelled };
+        calls.push(call);
+        answer(call);
+        wake();
+      },
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -64,11 +65,6 @@ export async function startFakeCell(answer: (call: SeenCall) => void): Promise<F
     async seen(count) {
       while (calls.length < count) await new Promise<void>((resolve) => (wake = resolve));
     },
-    readSlowly: () => void (slow = true),
-    readOn() {
-      slow = false;
-      for (const stream of unread.splice(0)) stream.resume();
-    },
     async kill() {
       const closed = new Promise((resolve) => server.close(resolve));
       for (const socket of sockets) socket.destroy();
@@ -77,36 +73,29 @@ export async function startFakeCell(answer: (call: SeenCall) => void): Promise<F
   };
 }
 
+function seenCall(link: LinkSocket, frame: Frame): Omit<SeenCall, 'cancelled'> {
+  const lines = frame.head.split('\n');
+  return {
+    path: lines[0] ?? '',
+    headers: decodeHead(lines, 1),
+    body: frame.body,
+    reply: (trailers, message = Buffer.alloc(0)) =>
+      link.send(encodeFrame(FRAME.reply, frame.call, encodeHead(trailers), [message])),
+  };
+}
+
 /** Answers with the request's own bytes. */
-export function echo({ stream, body }: SeenCall): void {
-  reply(stream, body, { 'grpc-status': '0' });
+export function echo(call: SeenCall): void {
+  call.reply({ 'grpc-status': '0' }, call.body);
 }
 
-/** Answers with these bytes and trailers. */
-export function reply(
-  stream: ServerHttp2Stream,
-  body: Buffer,
-  trailers: Record<string, string>,
-): void {
-  stream.on('wantTrailers', () => stream.sendTrailers(trailers));
-  stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
-  stream.end(body);
-}
-
-/** Refuses as a cell does that is not active for the namespace: with headers alone. */
+/** Refuses as a cell does that is not active for the namespace. */
 export function refuse(owner: string, epoch: number): (call: SeenCall) => void {
   const refusal = { 'atoll-owner': owner, 'atoll-epoch': String(epoch) };
-  return (call) => refuseWith(call, { 'atoll-refused': 'not-active', ...refusal });
+  return (call) => call.reply({ 'grpc-status': '14', 'atoll-refused': 'not-active', ...refusal });
 }
 
 /** Refuses as a cell does whose namespace is closed for its move. */
 export function refuseForHandover(call: SeenCall): void {
-  refuseWith(call, { 'atoll-refused': 'handover' });
-}
-
-function refuseWith({ stream }: SeenCall, refusal: Record<string, string>): void {
-  stream.respond(
-    { ':status': 200, 'content-type': 'application/grpc', 'grpc-status': '14', ...refusal },
-    { endStream: true },
-  );
+  call.reply({ 'grpc-status': '14', 'atoll-refused': 'handover' });
 }
