@@ -28,6 +28,7 @@ export type DirectorParts = FleetParts & {
 
 type Act =
   | 'crash-cell'
+  | 'start-without-map'
   | 'crash-orchestrator'
   | 'cut-cells'
   | 'cut-map'
@@ -38,8 +39,9 @@ type Act =
   | 'abort'
   | 'failover';
 
-const ACTS: readonly Act[] = [
+const FAULTS: readonly Act[] = [
   'crash-cell',
+  'start-without-map',
   'crash-orchestrator',
   'cut-cells',
   'cut-map',
@@ -48,15 +50,20 @@ const ACTS: readonly Act[] = [
   'jump',
 ];
 const JUMP_MS = 300;
+/** How many of the turns of a move are struck, and how soon. */
+const STRUCK = 0.4;
+const SOON_MS = 400;
 
 export class FleetDirector {
   readonly #parts: DirectorParts;
   readonly #acts: readonly Act[];
+  readonly #faults: readonly Act[];
 
   constructor(parts: DirectorParts) {
     this.#parts = parts;
     const { rng, forces } = parts;
-    const faults = ACTS.filter(() => rng.chance(0.7));
+    const faults = FAULTS.filter(() => rng.chance(0.7));
+    this.#faults = faults;
     const asked: readonly Act[] = ['move', 'move', 'move', 'abort'];
     this.#acts = [...faults, ...asked, ...(forces ? (['failover', 'failover'] as const) : [])];
   }
@@ -71,6 +78,16 @@ export class FleetDirector {
     this.#heal();
   }
 
+  /** A handover begins, or an epoch: what goes wrong right then is the hardest. */
+  turned(): void {
+    const { time, rng, endMs } = this.#parts;
+    if (this.#faults.length === 0 || !rng.chance(STRUCK)) return;
+    const act = rng.pick(this.#faults);
+    time.after(rng.fraction() * SOON_MS, () => {
+      if (time.monotonicMs() < endMs) this.#act(act);
+    });
+  }
+
   #act(act: Act): void {
     const { rng, links, tally, cells, operators, time } = this.#parts;
     const cell = rng.pick(cells);
@@ -82,6 +99,13 @@ export class FleetDirector {
         tally.add('cell crash');
         cell.kill();
         return void time.after(rng.integer(100, 4_000), () => cell.start());
+      case 'start-without-map':
+        if (!cell.isUp) return;
+        tally.add('started without the map');
+        cell.kill();
+        this.#cut(MAP, cell.id, forMs + 1_000);
+        this.#cut(cell.id, MAP, forMs + 1_000);
+        return void time.after(rng.integer(1, 500), () => cell.start());
       case 'crash-orchestrator':
         if (!operators.kill()) return;
         tally.add('orchestrator crash');

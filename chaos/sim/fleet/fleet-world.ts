@@ -118,10 +118,12 @@ export class FleetWorld {
     this.#endMs = rng.integer(15_000, 45_000);
     const skewMs = rng.chance(0.5) ? 300 : 0;
     if (skewMs > 0) this.#fleetFaults.add('clock skewed');
+    const saveMs = rng.fork('disks').chance(0.4) ? 3_000 : 0;
+    if (saveMs > 0) this.#fleetFaults.add('map saved late');
     const replication = drawReplication(rng.fork('replication'));
     this.#cells = (['a', 'b'] as const).map((id) => {
       const config = drawConfig(rng.fork(`config ${id}`));
-      const plan = { id, config, replication, map: first, skewMs, shardCount: shards[id] };
+      const plan = { id, config, replication, map: first, skewMs, saveMs, shardCount: shards[id] };
       return new SimCell(this.#parts, { ...plan, rng: rng.fork(`cell ${id}`) });
     });
     const way = { time, links, map, cell, first };
@@ -245,16 +247,22 @@ export class FleetWorld {
   }
 
   #latest: FleetMap = EMPTY_FLEET_MAP;
+  #handover = '';
 
   #see(map: FleetMap): void {
     this.#latest = map;
     const { placement, moves = [] } = map.namespaces[NAMESPACE_ID] ?? {};
     if (!placement) return;
+    if (placement.state.kind === 'handover' && this.#handover !== placement.state.moveId) {
+      this.#handover = placement.state.moveId;
+      this.#director?.turned();
+    }
     if (!this.#activeIn.has(placement.epoch)) {
       this.#activeIn.set(placement.epoch, placement.active);
       const newest = moves.at(-1);
       if (newest?.kind === 'failover') this.#forced.add(placement.epoch);
       this.#trace?.note(`epoch ${placement.epoch} begins in ${placement.active}`);
+      this.#director?.turned();
     }
     for (const { id, outcome } of moves) {
       if (outcome === undefined || this.#ended.has(id)) continue;

@@ -58,6 +58,8 @@ export type CellPlan = {
   readonly replication: ReplicationConfig;
   readonly rng: SeededRng;
   readonly map: FleetMap;
+  /** How long it takes to save the last known map, at most. */
+  readonly saveMs: number;
   /** How far its clocks may be off. */
   readonly skewMs: number;
 };
@@ -144,7 +146,7 @@ export class SimCell {
     const { trace } = this.#parts;
     const { id: cellId } = this.#plan;
     const log = trace.log(`cell ${cellId}`);
-    const map = await this.#follow(gate);
+    const map = await this.#follow(gate, rng.fork('map'));
     const store = this.#store(gate, rng);
     const metrics = new MemoryMetrics();
     const config = this.#plan.replication;
@@ -166,14 +168,14 @@ export class SimCell {
     new PlacementFollower({ ...shared, replicas });
   }
 
-  async #follow(gate: HostGate): Promise<CachedFleetMap> {
+  async #follow(gate: HostGate, rng: SeededRng): Promise<CachedFleetMap> {
     const { map, ways, time, trace } = this.#parts;
     const { links } = ways;
     const store = new LateMap({ name: this.id, gate }, { map, links, time });
     const lastKnown = {
       load: () => Promise.resolve(this.#lastKnown),
       save: async (newest: FleetMap) => {
-        await sleep(gate, 1);
+        await sleep(gate, 1 + rng.fraction() * this.#plan.saveMs);
         this.#lastKnown = newest;
       },
     };

@@ -13,6 +13,8 @@ export const FLEET_FAULTS = [
   'slow lane',
   'compare-and-set late',
   'watch late',
+  'map saved late',
+  'started without the map',
   'clock skewed',
   'clock jump',
 ] as const;
