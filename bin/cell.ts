@@ -9,6 +9,7 @@ import { systemClock } from '../kernel/clock.ts';
 import type { Lifecycle } from '../kernel/lifecycle.ts';
 import type { Log } from '../kernel/log.ts';
 import { systemRng } from '../kernel/rng.ts';
+import type { ReplicationConfig } from '../replication/config.ts';
 import { warm } from '../wire/services.ts';
 import { fencedExit } from './fenced-exit.ts';
 import { portAccess, type PortOptions } from './access.ts';
@@ -30,6 +31,8 @@ export type CellProcessOptions = {
   readonly postgresUrl: string;
   /** Folder of the fleet map and the token keys, shared by all routers and cells of the fleet. */
   readonly fleet: string;
+  /** Steps a second that one namespace sends to one replica (replication/config.ts). */
+  readonly laneItemsPerSecond?: number | undefined;
 } & CellTlsOptions &
   OpsOptions &
   PortOptions;
@@ -74,6 +77,7 @@ export async function runCell(
       ops,
       tls,
       peerTls,
+      replication: laneQuota(options),
       authoriser: rights && new RightsAuthoriser(rights),
     },
     { clock, rng, log, map, tokens },
@@ -82,4 +86,8 @@ export async function runCell(
   await lifecycle.start({ name: 'cell', stop: () => cell.close(), stopTimeoutMs: 4_000 });
   log.info({ address: cell.address, cell: options.cellId }, 'ready');
   return cell;
+}
+
+function laneQuota({ laneItemsPerSecond }: CellProcessOptions): Partial<ReplicationConfig> {
+  return laneItemsPerSecond === undefined ? {} : { laneItemsPerSecond };
 }

@@ -151,6 +151,13 @@ export const cellOptions = {
     meaning:
       'postgres:// or yugabytedb://user:password@host:port/database, a database of its own for each cell.',
   },
+  laneItemsPerSecond: {
+    kind: 'number',
+    default: 10_000,
+    min: 1,
+    max: 1_000_000,
+    meaning: 'Steps a second that one namespace sends to one replica; beyond, it lags.',
+  },
   fleet,
   ...tlsOptions,
   ...cellTlsOptions,

@@ -25,6 +25,7 @@ import { withDeadline } from '../kernel/deadline.ts';
 import type { Log } from '../kernel/log.ts';
 import type { Rng } from '../kernel/rng.ts';
 import { RpcServer } from '../kernel/rpc/server.ts';
+import type { ReplicationConfig } from '../replication/config.ts';
 import { encodeStatusDetails } from '../wire/failures.ts';
 import type { TokenKeyRing } from '../wire/signed-token.ts';
 import { measureCell } from './cell-metrics.ts';
@@ -52,6 +53,8 @@ export type CellOptions = {
   readonly authoriser?: Authoriser | undefined;
   /** TLS towards other cells; cleartext by default. */
   readonly peerTls?: SecureClientSessionOptions | undefined;
+  /** Bounds and paces of its lanes. */
+  readonly replication?: Partial<ReplicationConfig> | undefined;
   /** TLS on its port; cleartext by default. */
   readonly tls?: SecureServerOptions | undefined;
 };
@@ -84,7 +87,7 @@ export async function startCell(options: CellOptions, ports: CellPorts): Promise
   const matching = measured.matching(queues);
   const shardLog = measured.log(storage.log);
   const replication = composeReplication(
-    { cellId: options.id, tls: options.peerTls },
+    { cellId: options.id, tls: options.peerTls, config: options.replication },
     { ...ports, ...storage, log, metrics: measured.metrics },
   );
   const placements = new PlacementViews(map, options.id);

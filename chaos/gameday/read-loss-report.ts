@@ -7,7 +7,10 @@ import type { Fleet } from './fleet.ts';
 type Printed = AdminResponse<'GetLossReport'>;
 type PrintedExecution = NonNullable<Printed['executions']>[number];
 
-export async function lossReportOf(fleet: Fleet, namespace: string): Promise<LossReport> {
+export async function lossReportOf(
+  fleet: Pick<Fleet, 'atoll'>,
+  namespace: string,
+): Promise<LossReport> {
   const { code, out, err } = await fleet.atoll(`loss-report ${namespace} --json`);
   if (code !== 0) throw new Error(`the loss report could not be read: ${err}`);
   const { namespaceId = '', epoch = 0, executions = [], omitted = 0 } = JSON.parse(out) as Printed;

@@ -9,6 +9,7 @@ const { values } = parseArgs({
     'cell-id': { type: 'string', default: 'a' },
     'postgres-url': { type: 'string', default: '' },
     fleet: { type: 'string', default: '' },
+    'lane-items-per-second': { type: 'string', default: '10000' },
     arm: { type: 'string' },
   },
 });
@@ -27,6 +28,7 @@ await runRole({ level: 'info', format: 'json' }, (ports) =>
       shards: SHARDS,
       postgresUrl: values['postgres-url'],
       fleet: values.fleet,
+      laneItemsPerSecond: Number(values['lane-items-per-second']),
     },
     { ...ports, wrapLog: (log) => fault.wrap(log) },
   ),

@@ -4,7 +4,9 @@
  *   npm run torture -- [--only cells|dev] [--kills 10] [--orders 1000] [--ship-within 20s] [--seed 1] [--keep]
  *   npm run torture -- --moves [--open 500] [--lanes 3] [--step gate] [--action target] [--keep]
  *
- * The second form kills what takes part in planned moves instead (moves/torture-moves.ts).
+ *   npm run torture -- --there-and-back 3 [--gap 2000] [--open 60] [--lanes 12] [--lane-items 40] [--keep]
+ *
+ * The third form fails over and back within the lag (moves/there-and-back.ts); the second form kills what takes part in planned moves instead (moves/torture-moves.ts).
  *
  * Place: the last judge of P1, P3 and P4: real processes, a real PostgreSQL, SIGKILL.
  *
@@ -36,8 +38,11 @@ const { values } = parseArgs({
     'ship-within': { type: 'string', default: '20s' },
     seed: { type: 'string', default: '1' },
     moves: { type: 'boolean', default: false },
-    open: { type: 'string', default: '500' },
-    lanes: { type: 'string', default: '3' },
+    'there-and-back': { type: 'string' },
+    gap: { type: 'string', default: '2000' },
+    'lane-items': { type: 'string', default: '40' },
+    open: { type: 'string' },
+    lanes: { type: 'string' },
     step: { type: 'string', default: '' },
     action: { type: 'string', default: '' },
     keep: { type: 'boolean', default: false },
@@ -116,12 +121,19 @@ function sayAs(name: string): (text: string) => void {
   return (text) => void process.stdout.write(`[${name}] ${text}\n`);
 }
 
+/** The forms of moves. The SDK's worker is loaded for them alone. */
 async function moves(mains: string): Promise<readonly string[]> {
-  // The SDK's worker is loaded for this form alone.
-  const { tortureMoves } = await import('./moves/torture-moves.ts');
-  const { step, action, open, lanes } = values;
-  const counts = { open: Number(open), lanes: Number(lanes) };
-  return tortureMoves({ mains, folder: root, step, action, ...counts, say: sayAs('moves') });
+  const { step, action, open, lanes, gap } = values;
+  const shared = { mains, folder: root, say: sayAs('moves') };
+  if (values['there-and-back'] === undefined) {
+    const { tortureMoves } = await import('./moves/torture-moves.ts');
+    const counts = { open: Number(open ?? 500), lanes: Number(lanes ?? 3) };
+    return tortureMoves({ ...shared, ...counts, step, action });
+  }
+  const { thereAndBack } = await import('./moves/there-and-back.ts');
+  const counts = { open: Number(open ?? 60), lanes: Number(lanes ?? 12) };
+  const pace = { gapMs: Number(gap), laneItems: Number(values['lane-items']) };
+  return thereAndBack({ ...shared, ...counts, ...pace, times: Number(values['there-and-back']) });
 }
 
 async function run(): Promise<boolean> {
@@ -129,8 +141,9 @@ async function run(): Promise<boolean> {
   const findings: string[] = [];
   process.stdout.write('compiling\n');
   const mains = await compileMains(compiled);
-  if (values.moves) findings.push(...(await moves(mains)));
-  for (const phase of values.moves ? [] : PHASES) {
+  const ofMoves = values.moves || values['there-and-back'] !== undefined;
+  if (ofMoves) findings.push(...(await moves(mains)));
+  for (const phase of ofMoves ? [] : PHASES) {
     if (values.only && values.only !== phase.name) continue;
     findings.push(...(await torture(phase, root, mains)));
     if (findings.length > 0) break;

@@ -14,9 +14,9 @@ describe('the plan of kills during moves', () => {
 
   const rows = `
     seed: lane                | abort             | as it was         | none fails
-    seed: lane                | kill orchestrator | moved             | none fails
-    verify: verify            | kill source       | moved             | may fail
-    reverse: lane back        | kill target       | moved             | none fails
+    seed: lane                | kill orchestrator | as it was or moved | none fails
+    verify: verify            | kill source       | as it was or moved | may fail
+    reverse: lane back        | kill target       | as it was or moved | none fails
     handover: gate            | abort             | as it was         | none fails
     handover: lane            | kill source       | as it was or moved | may fail
     handover: lane            | kill target       | as it was or moved | none fails

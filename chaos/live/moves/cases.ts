@@ -37,12 +37,14 @@ function isPossible(step: MoveStep, action: Action): boolean {
   return action !== 'abort' || step !== 'reopen: observe source';
 }
 
-/** How the move may end. Where both may be, the race of flip and rollback is open. */
+/**
+ * How the move may end. Where both may be, a handover that is too slow is given up: a cell that has just started reads
+ * from its tables what it would have known.
+ */
 export function allowedEndings({ step, action }: MoveCase): readonly Ending[] {
   if (step === 'reopen: observe source') return ['as it was'];
   if (isFlipped(step)) return ['moved'];
-  if (action === 'abort') return ['as it was'];
-  return isHandover(step) ? ['as it was', 'moved'] : ['moved'];
+  return action === 'abort' ? ['as it was'] : ['as it was', 'moved'];
 }
 
 /** Whether the cell that is killed serves the namespace's calls while it is away: only then may any fail. */

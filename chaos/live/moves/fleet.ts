@@ -35,8 +35,12 @@ export class MoveFleet {
     this.#startAdmin = parts.startAdmin;
   }
 
-  /** `mains` is the folder of compiled mains; data and logs go to `folder`. */
-  static async start(mains: string, folder: string): Promise<MoveFleet> {
+  /** `mains` is the folder of compiled mains; data and logs go to `folder`; `flags` are the cells'. */
+  static async start(
+    mains: string,
+    folder: string,
+    flags: readonly string[] = [],
+  ): Promise<MoveFleet> {
     const main: Start = (name, args, log = name) =>
       new LiveProcess(log, [join(mains, `${name}.js`), ...args], {
         logFile: join(folder, `${log}.log`),
@@ -47,7 +51,7 @@ export class MoveFleet {
     const url = new URL(String((await postgres.ready())['url']));
     const startCell = (id: CellId) => {
       url.pathname = `/atoll_cell_${id}`;
-      const args = ['--cell-id', id, '--postgres-url', url.href, '--fleet', fleet];
+      const args = ['--cell-id', id, '--postgres-url', url.href, '--fleet', fleet, ...flags];
       return main('cell-main', args, `cell-${id}`);
     };
     const cells = new Map(CELLS.map((id) => [id, startCell(id)]));

@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'vitest';
+import type { LossOutcome, LostExecution } from '../../../cell/shard/loss.ts';
 import type { MoveCase } from './cases.ts';
-import { endingOf, findingsOf, ranTwice, type Outcome, type Standing } from './judge.ts';
+import {
+  endingOf,
+  findingsOf,
+  misreported,
+  ranTwice,
+  type Outcome,
+  type Standing,
+} from './judge.ts';
 
 const before: Standing = { active: 'a', epoch: 3, placement: 'active', replicas: ['a', 'b'] };
 const flipped: Standing = { ...before, active: 'b', epoch: 4 };
@@ -30,6 +38,15 @@ describe('the judge of kills during moves', () => {
     expect(endingOf(outcome({ after }))).toBe(ending);
   });
 
+  test('takes a replica that a move had added for as it was, unless the move was aborted', () => {
+    const alone = { ...before, replicas: ['a'] };
+    const [slow, aborted] = (['kill target', 'abort'] as const).map((action) =>
+      outcome({ of: { ...inHandover, action }, before: alone, after: before }),
+    );
+    expect([slow, aborted].map((one) => one && endingOf(one))).toEqual(['as it was', undefined]);
+    expect(endingOf(outcome({ before: alone }))).toBe('moved');
+  });
+
   test('finds an ending that the case does not allow', () => {
     const of: MoveCase = { step: 'seed: lane', action: 'abort', awayMs: 0 };
     expect(findingsOf(outcome({ of }))).toEqual(['it ended moved']);
@@ -54,5 +71,23 @@ describe('the judge of kills during moves', () => {
         ]),
       ),
     ).toEqual(['y']);
+  });
+
+  test('finds where loss report and client part, both ways', () => {
+    const line = (runId: string, token: string) =>
+      ({ at: 0, what: 'signal', workflowId: `w-${runId}`, runId, token }) as const;
+    const lost = (runId: string, outcome: LossOutcome): LostExecution => ({
+      ...{ workflowId: `w-${runId}`, runId, outcome },
+      ...{ transitions: { from: 1, to: 2, epoch: 1 }, rolledBack: [] },
+      ...{ reapplied: [], mayHaveRunTwice: [] },
+    });
+    const log = [line('1', 'x'), line('2', 'y')];
+    const undeliverable = lost('1', 'signal-undeliverable');
+    const said = (missing: typeof log, ...executions: LostExecution[]) =>
+      misreported({ log, missing, report: { executions } }).map((one) => one.split(':')[0]);
+    expect(said([line('1', 'x')], undeliverable)).toEqual([]);
+    expect(said([line('2', 'y')], lost('1', 'rolled-back'))).toEqual(['missing, not reported']);
+    expect(said([], undeliverable)).toEqual(['reported, not missing']);
+    expect(said([], lost('1', 'reopened'), lost('9', 'signal-undeliverable'))).toEqual([]);
   });
 });

@@ -1,4 +1,7 @@
 /** What must hold after a case, and at the end: pure. */
+import type { LossReport } from '../../../replication/losses/loss-report.ts';
+import { unexplained } from '../../gameday/judge.ts';
+import type { Acknowledged } from '../../gameday/load.ts';
 import type { FailedCall } from './load.ts';
 import { allowedEndings, mayFailCalls, type Ending, type MoveCase } from './cases.ts';
 
@@ -28,11 +31,16 @@ export type Outcome = {
 const GRACE_MS = 3_000;
 
 /** How it ended; undefined: neither as it was nor moved. */
-export function endingOf({ before, after, target }: Outcome): Ending | undefined {
+export function endingOf({ of, before, after, target }: Outcome): Ending | undefined {
   if (after.placement !== 'active') return undefined;
-  if (String(before.replicas) !== String(after.replicas)) return undefined;
-  if (after.active === before.active && after.epoch === before.epoch) return 'as it was';
-  return after.active === target && after.epoch === before.epoch + 1 ? 'moved' : undefined;
+  const [was, is] = [before, after].map(({ replicas }) => String(replicas.toSorted()));
+  const withTarget = String([...new Set([...before.replicas, target])].toSorted());
+  if (after.active === before.active && after.epoch === before.epoch) {
+    // After a handover that was too slow the copy stays, so that the next try need not make it again.
+    return is === was || (is === withTarget && of.action !== 'abort') ? 'as it was' : undefined;
+  }
+  const moved = after.active === target && after.epoch === before.epoch + 1;
+  return moved && is === withTarget ? 'moved' : undefined;
 }
 
 /** What is wrong with it, a sentence each. */
@@ -52,6 +60,29 @@ export function findingsOf(outcome: Outcome): readonly string[] {
 function isExcused({ from, to }: FailedCall, { of, away }: Outcome): boolean {
   if (away === undefined || !mayFailCalls(of)) return false;
   return to >= away.from && from <= away.to + GRACE_MS;
+}
+
+/**
+ * Where loss report and client's log part, both ways: what is missing of an execution that the report does not name, and
+ * executions of the log of which the report says that signals were lost, although nothing is missing.
+ */
+export function misreported(seen: {
+  readonly log: readonly Acknowledged[];
+  readonly missing: readonly Acknowledged[];
+  readonly report: Pick<LossReport, 'executions'>;
+}): readonly string[] {
+  const { log, missing, report } = seen;
+  const ofLog = new Set(log.map(({ runId }) => runId));
+  const missed = new Set(missing.map(({ runId }) => runId));
+  const lost = report.executions.filter(
+    ({ outcome, runId }) => outcome === 'signal-undeliverable' && ofLog.has(runId),
+  );
+  return [
+    ...unexplained(missing, report).map((line) => `missing, not reported: ${JSON.stringify(line)}`),
+    ...lost
+      .filter(({ runId }) => !missed.has(runId))
+      .map((one) => `reported, not missing: ${JSON.stringify(one)}`),
+  ];
 }
 
 /** Tokens whose activity, of one attempt, ran more than once. */

@@ -10,12 +10,11 @@ import type { Client } from '@temporalio/client';
 import { sleep, systemClock } from '../../../kernel/clock.ts';
 import { systemRng } from '../../../kernel/rng.ts';
 import type { Acknowledged } from '../../gameday/load.ts';
-import { add, finish, working } from './workflows.ts';
+import { add, finish } from './workflows.ts';
 
 export const TASK_QUEUE = 'moved';
 /** What a client allows for a call: held or not, it is answered in it. */
 const DEADLINE_MS = 10_000;
-const PAUSE_MS = 120;
 const STARTING = 16;
 
 /** A call that failed: from when to when, ms since 1970. */
@@ -26,23 +25,36 @@ export type FailedCall = {
   readonly why: string;
 };
 
+export type LoadOptions = {
+  /** Runs that stay open. */
+  readonly open: number;
+  /** Lanes, each with a call at a time. */
+  readonly lanes: number;
+  /** Between two calls of a lane. */
+  readonly pauseMs: number;
+  readonly workflow: 'working' | 'dwelling';
+};
+
 type OpenRun = { readonly workflowId: string; readonly runId: string };
 
 export class Load {
   readonly log: Acknowledged[] = [];
   readonly failed: FailedCall[] = [];
   readonly #client: Client;
+  readonly #options: LoadOptions;
   readonly #open: OpenRun[] = [];
   #lanes: readonly Promise<void>[] = [];
   #over = false;
   #tokens = 0;
 
-  constructor(client: Client) {
+  constructor(client: Client, options: LoadOptions) {
     this.#client = client;
+    this.#options = options;
   }
 
   /** Starts runs that stay open, then the lanes. */
-  async begin(open: number, lanes: number): Promise<void> {
+  async begin(): Promise<void> {
+    const { open, lanes } = this.#options;
     let next = 0;
     const starting = async () => {
       while (next < open) {
@@ -77,19 +89,19 @@ export class Load {
     for (let n = 1; !this.#over; n += 1) {
       const run = await this.#start(`passing-${lane}-${n}`);
       for (let k = 0; k < 3 && !this.#over; k += 1) {
-        await sleep(systemClock, PAUSE_MS);
+        await sleep(systemClock, this.#options.pauseMs);
         await this.#signal(run !== undefined && k === 0 ? run : this.#someOpen());
       }
       if (run !== undefined) {
         await this.#call('finish', () => this.#handle(run).signal(finish));
       }
-      await sleep(systemClock, PAUSE_MS);
+      await sleep(systemClock, this.#options.pauseMs);
     }
   }
 
   async #start(workflowId: string): Promise<OpenRun | undefined> {
     const handle = await this.#call('start', () =>
-      this.#client.workflow.start(working, { workflowId, taskQueue: TASK_QUEUE }),
+      this.#client.workflow.start(this.#options.workflow, { workflowId, taskQueue: TASK_QUEUE }),
     );
     if (handle === undefined) return undefined;
     const run = { workflowId, runId: handle.firstExecutionRunId };

@@ -9,6 +9,7 @@ export const MOVE_STEPS = [
   'verify: verify in flight',
   'verify to reverse',
   'reverse: lane back',
+  'reverse: verify in flight',
   'reverse to handover',
   /** The map says handover: routers hold. No gate is asked for yet. */
   'handover: gate',
@@ -31,6 +32,11 @@ export const MOVE_STEPS = [
 ] as const;
 
 export type MoveStep = (typeof MOVE_STEPS)[number];
+
+/** The target is only just becoming a replica: the case begins without one, so that there is something to copy. */
+export function isSeeding(step: MoveStep): boolean {
+  return step.startsWith('seed') || step.startsWith('tail: ');
+}
 
 /** From here on the target may become active, whoever is killed. */
 export function isFlipDecided(step: MoveStep): boolean {

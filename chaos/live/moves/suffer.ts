@@ -11,7 +11,7 @@ import { MAX_PAUSE_MS, type MoveCase } from './cases.ts';
 import { CELLS, type CellId, type MoveFleet } from './fleet.ts';
 import { endingOf, findingsOf, type Away, type Outcome, type Standing } from './judge.ts';
 import type { Load } from './load.ts';
-import type { MoveStep } from './move-step.ts';
+import { isSeeding, type MoveStep } from './move-step.ts';
 
 export type Scene = {
   readonly fleet: MoveFleet;
@@ -41,7 +41,7 @@ export async function suffer(scene: Scene, of: MoveCase): Promise<Suffered> {
   const { fleet, load, namespace } = scene;
   const beganAt = systemClock.now();
   const failedBefore = load.failed.length;
-  const before = await standing(scene);
+  const before = await prepared(scene, of);
   const target = CELLS.find((cell) => cell !== before.active) ?? 'a';
   const holder = reachStep(scene, of);
   const started = await command<MoveMessage>(
@@ -70,6 +70,17 @@ export async function suffer(scene: Scene, of: MoveCase): Promise<Suffered> {
     failedCalls: failed.length,
     findings,
   };
+}
+
+/** How the namespace stands, without its replica where the move shall make one. */
+async function prepared(scene: Scene, { step }: MoveCase): Promise<Standing> {
+  const { active } = await standing(scene);
+  if (isSeeding(step)) await replicate(scene, active);
+  return standing(scene);
+}
+
+async function replicate({ fleet, namespace }: Scene, cells: string): Promise<void> {
+  await command(fleet, `namespace update ${namespace} --replicas ${cells}`);
 }
 
 /** The admin that waits at the step. Behind an abort there is one more: the move is aborted at the flip first. */
@@ -127,9 +138,11 @@ async function ended({ scene: { fleet, namespace }, id }: Command): Promise<Move
 
 /** Nothing, once every execution is the same in both cells. */
 async function difference(
-  { fleet, namespace }: Scene,
-  { active }: Standing,
+  scene: Scene,
+  { active, replicas }: Standing,
 ): Promise<readonly string[]> {
+  const { fleet, namespace } = scene;
+  if (replicas.length < CELLS.length) await replicate(scene, String(CELLS));
   const against = CELLS.find((cell) => cell !== active) ?? 'a';
   const giveUpMs = systemClock.monotonicMs() + EQUAL_MS;
   for (;;) {

@@ -8,21 +8,15 @@
  *  1. True only if every case was carried out and ended as it was or moved, with both cells equal, nothing acknowledged missing,
  *     no activity of one attempt run twice, and no call failed but of a cell that was away.
  */
-import { Client, Connection } from '@temporalio/client';
-import {
-  bundleWorkflowCode,
-  DefaultLogger,
-  NativeConnection,
-  Runtime,
-  Worker,
-} from '@temporalio/worker';
+import type { Client } from '@temporalio/client';
 import { NAMESPACE } from '../../gameday/ground.ts';
 import { doubled, missingOf } from '../../gameday/judge.ts';
 import { readRuns } from '../../gameday/read-runs.ts';
 import { nameOf, planCases, type MoveCase } from './cases.ts';
 import { MoveFleet } from './fleet.ts';
 import { ranTwice } from './judge.ts';
-import { Load, TASK_QUEUE } from './load.ts';
+import { Load } from './load.ts';
+import { withClient } from './sdk.ts';
 import { suffer, type Scene, type Suffered } from './suffer.ts';
 
 export type MoveTorture = {
@@ -38,28 +32,36 @@ export type MoveTorture = {
   readonly say: (text: string) => void;
 };
 
+/** Between two calls of a lane. */
+const PAUSE_MS = 120;
+
 /** Carries all cases out; resolves with what is wrong, best nothing. */
 export async function tortureMoves(options: MoveTorture): Promise<readonly string[]> {
-  const { mains, folder, open, lanes, say } = options;
+  const { mains, folder } = options;
   const fleet = await MoveFleet.start(mains, folder);
   const made = await fleet.atoll(`namespace create ${NAMESPACE} --region a --replica b`);
   if (made.code !== 0) throw new Error(made.err);
-  const runs = new Map<string, number>();
-  return withWorker(fleet.address, runs, async () => {
-    // No retries: a call that fails is a failed call.
-    const connection = await Connection.connect({ address: fleet.address, interceptors: [] });
-    const load = new Load(new Client({ connection, namespace: NAMESPACE }));
-    try {
-      await load.begin(open, lanes);
-      say(`${open} runs are open`);
-      const findings = await tormentAll({ fleet, load, namespace: NAMESPACE }, options);
-      await load.stop();
-      return [...findings, ...(await judgeAll(fleet, load, runs, say))];
-    } finally {
-      await load.stop();
-      await connection.close();
-    }
-  });
+  return withClient(fleet.address, NAMESPACE, (client, ran) =>
+    torment(fleet, { client, ran }, options),
+  );
+}
+
+async function torment(
+  fleet: MoveFleet,
+  { client, ran }: { readonly client: Client; readonly ran: ReadonlyMap<string, number> },
+  options: MoveTorture,
+): Promise<readonly string[]> {
+  const { open, lanes, say } = options;
+  const load = new Load(client, { open, lanes, pauseMs: PAUSE_MS, workflow: 'working' });
+  try {
+    await load.begin();
+    say(`${open} runs are open`);
+    const findings = await tormentAll({ fleet, load, namespace: NAMESPACE }, options);
+    await load.stop();
+    return [...findings, ...(await judgeAll(fleet, { load, ran }, say))];
+  } finally {
+    await load.stop();
+  }
 }
 
 async function tormentAll(
@@ -103,46 +105,19 @@ function tableOf(rows: readonly (readonly string[])[]): string {
 /** What was acknowledged is there once, and what may run once did. */
 async function judgeAll(
   fleet: MoveFleet,
-  load: Load,
-  runs: ReadonlyMap<string, number>,
+  { load, ran }: { readonly load: Load; readonly ran: ReadonlyMap<string, number> },
   say: (text: string) => void,
 ): Promise<readonly string[]> {
   const read = await readRuns(fleet, load.log);
   const missing = missingOf(load.log, read);
   const again = doubled(read);
-  const twice = ranTwice(runs);
+  const twice = ranTwice(ran);
   say(
-    `${load.log.length} writes acknowledged, ${missing.length} missing, ${again.length} there twice; ${runs.size} activities of one attempt ran, ${twice.length} of them twice; ${load.failed.length} calls failed`,
+    `${load.log.length} writes acknowledged, ${missing.length} missing, ${again.length} there twice; ${ran.size} activities of one attempt ran, ${twice.length} of them twice; ${load.failed.length} calls failed`,
   );
   return [
     ...missing.map((line) => `acknowledged and missing: ${JSON.stringify(line)}`),
     ...again.map((token) => `there twice: ${token}`),
     ...twice.map((token) => `ran twice: ${token}`),
   ];
-}
-
-/** One worker for all cases: it is never restarted. It counts what it runs. */
-async function withWorker<Value>(
-  address: string,
-  runs: Map<string, number>,
-  run: () => Promise<Value>,
-): Promise<Value> {
-  const logger = new DefaultLogger('ERROR');
-  const quiet = { logging: { filter: { core: 'ERROR', other: 'ERROR' } as const } };
-  Runtime.install({ logger, telemetryOptions: quiet, shutdownSignals: [] });
-  const workflowsPath = new URL('workflows.ts', import.meta.url).pathname;
-  const connection = await NativeConnection.connect({ address });
-  const once = async (token: string) => void runs.set(token, (runs.get(token) ?? 0) + 1);
-  const worker = await Worker.create({
-    connection,
-    namespace: NAMESPACE,
-    taskQueue: TASK_QUEUE,
-    workflowBundle: await bundleWorkflowCode({ workflowsPath, logger }),
-    activities: { once },
-  });
-  try {
-    return await worker.runUntil(run);
-  } finally {
-    await connection.close();
-  }
 }
