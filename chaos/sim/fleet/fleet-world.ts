@@ -183,7 +183,7 @@ export class FleetWorld {
     void this.#operators.start();
     void this.#operators.start();
     void this.#director.run();
-    for (const router of this.#routers) void this.#workers.serve(router);
+    void this.#workers.serve(this.#rng.fork('workers at').pick(this.#routers));
     let clients = this.#orders.length;
     for (const order of this.#orders) {
       const client = new Client(this.#callers, this.#rng.fork(order.workflowId), order);
