@@ -51,6 +51,11 @@ export interface ReplicaPeer {
     },
     signal: AbortSignal,
   ): Promise<readonly (RunDigest | undefined)[]>;
+  /** Takes runs away that this cell, which acts, does not have. One outcome a run, in order. */
+  remove(
+    ask: { readonly namespaceId: string; readonly runs: readonly RunDigest[] },
+    signal: AbortSignal,
+  ): Promise<readonly ApplyOutcome[]>;
   /** Runs of the namespace in one of the other cell's shards. */
   runs(
     ask: {

@@ -3,7 +3,7 @@
  * own run alone.
  *
  *   step    a record of the shard log that holds this transition alone
- *   image   a format version, then CBOR [state, events, current, ledger]
+ *   image   a format version, then CBOR [state, events, current, ledger], and in a repair what it replaces
  *
  * Invariants
  *  1. decodeStep(encodeStep(x)) and decodeImage(encodeImage(x)) equal x; events stay the bytes that the source stored.
@@ -14,7 +14,7 @@ import { decodeCbor, encodeCbor } from '../wire/cbor.ts';
 import type { CurrentRun, LedgerEntry } from '../cell/history/execution.ts';
 import { decodeState, encodeState, type EncodedState } from '../cell/history/state-codec.ts';
 import { decodeRecord, encodeRecord } from '../cell/shard/record-codec.ts';
-import type { ReplicatedStep, RunImage } from '../cell/shard/replicas.ts';
+import type { ReplicatedStep, RunDigest, RunImage } from '../cell/shard/replicas.ts';
 
 export function encodeReplicatedStep(step: ReplicatedStep): Uint8Array {
   return encodeRecord([step]);
@@ -35,11 +35,14 @@ type FlatImage = readonly [
   events: readonly Uint8Array[],
   current: CurrentRun,
   ledger: readonly LedgerEntry[],
+  replaces?: RunDigest | 'nothing',
 ];
 
 export function encodeImage(image: RunImage): Uint8Array {
-  const { state, events, current, ledger } = image;
-  const body = encodeCbor([encodeState(state), events, current, ledger]);
+  const { state, events, current, ledger, replaces } = image;
+  const plain = [encodeState(state), events, current, ledger] as const;
+  const flat: FlatImage = replaces === undefined ? plain : [...plain, replaces];
+  const body = encodeCbor(flat);
   const bytes = new Uint8Array(body.length + 1);
   bytes[0] = IMAGE_FORMAT;
   bytes.set(body, 1);
@@ -54,6 +57,7 @@ export function decodeImage(bytes: Uint8Array): RunImage {
       `a run's image has format ${bytes[0]}, this release reads ${IMAGE_FORMAT}: bring both cells to the same release`,
     );
   }
-  const [state, events, current, ledger] = decodeCbor(bytes.subarray(1)) as FlatImage;
-  return { state: decodeState(state), events, current, ledger };
+  const [state, events, current, ledger, replaces] = decodeCbor(bytes.subarray(1)) as FlatImage;
+  const image = { state: decodeState(state), events, current, ledger };
+  return replaces === undefined ? image : { ...image, replaces };
 }

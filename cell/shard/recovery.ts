@@ -6,9 +6,9 @@
  *  1. Replay skips records at or below the seq that a view row reflects.
  *  2. Work is armed from committed states only; arming twice is harmless.
  */
-import { toAtollError } from '../../kernel/errors.ts';
 import { applyTransition } from '../history/history.ts';
 import type { LogRow, Seq } from '../storage/shard-log.ts';
+import { isDamage } from './damage.ts';
 import type { Ownership } from './ownership.ts';
 import { beside } from './run-book.ts';
 import { decodeRecord, type Adoption, type DecodedStep, type Removal } from './record-codec.ts';
@@ -50,9 +50,7 @@ async function loadFor(replay: Replay, { memory }: Ownership): Promise<void> {
   const ref = 'adoption' in replay ? replay.adoption.state : replay.removal;
   const loaded = await Promise.allSettled([memory.loadExecution(ref), memory.loadRun(ref)]);
   for (const one of loaded) {
-    if (one.status === 'rejected' && toAtollError(one.reason).code !== 'data-loss') {
-      throw one.reason;
-    }
+    if (one.status === 'rejected' && !isDamage(one.reason)) throw one.reason;
   }
 }
 

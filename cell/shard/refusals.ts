@@ -39,3 +39,11 @@ export function notActing(
   };
   return new AtollError('unavailable', `namespace ${namespaceId} ${why}`, { trailers });
 }
+
+/** What this cell decided of a run lost against another branch, or is not known there, and must be heard of first. */
+export function stillToBeSent({ runId }: { readonly runId: string }): AtollError {
+  return new AtollError(
+    'unavailable',
+    `what this cell decided of run ${runId} lost, and is still on its way to the cell that acts: try again`,
+  );
+}

@@ -16,6 +16,7 @@ import { AtollError, toAtollError } from '../../kernel/errors.ts';
 import { InvariantError, invariant } from '../../kernel/invariant.ts';
 import type { Rng } from '../../kernel/rng.ts';
 import { decodeEvents } from '../../wire/event-codec.ts';
+import type { LedgerEntry } from '../history/execution.ts';
 import { NO_LINEAGE, standingOf, standingOfBranch, type LineageItem } from '../history/lineage.ts';
 import type { RunState } from '../history/state.ts';
 import type { CachedExecution } from './cached.ts';
@@ -36,6 +37,7 @@ import {
   type AdoptionReason,
   type Here,
 } from './replicated-run.ts';
+import { stillToBeSent } from './refusals.ts';
 import type { RunSource } from './run-source.ts';
 import { supersede } from './supersede.ts';
 
@@ -236,17 +238,6 @@ export class ReplicaWriter {
     );
   }
 
-  /** Puts the image in the place of a damaged run that ends at the same transition. Errors: as `adopt`. */
-  repair(image: RunImage, signal: AbortSignal): Promise<ApplyOutcome> {
-    return this.#at(image.state, signal, async (here): Promise<ApplyOutcome> => {
-      const isSame = here.run?.head.transition === image.state.transition && !here.run.pending;
-      if (!isSame || this.#acts(image.state)) return { kind: 'known' };
-      const adoption = this.#adoption(image, here, 'ours is damaged');
-      await orAbort(this.#ownership.append({ adoption }).committed, signal);
-      return { kind: 'applied' };
-    });
-  }
-
   #append(step: ReplicatedStep, here: Here, signal: AbortSignal): Taken | Promise<Taken> {
     const { transition } = step;
     this.#assertHeard(transition);
@@ -382,11 +373,4 @@ export class ReplicaWriter {
       `shard ${this.#ownership.shard} forgets runs as fast as it loads them (cachedRunLimit)`,
     );
   }
-}
-
-function stillToBeSent({ runId }: RunState): AtollError {
-  return new AtollError(
-    'unavailable',
-    `what this cell decided of run ${runId} lost, and is still on its way to the cell that acts: try again`,
-  );
 }

@@ -22,6 +22,11 @@ export type RunImage = {
   /** The workflow id's pointer and ledger as they are at the source. */
   readonly current: CurrentRun;
   readonly ledger: readonly LedgerEntry[];
+  /**
+   * What a comparison accused: the image takes its place, whatever its branch or number, if it is what is stored. Absent:
+   * it takes its place by lineage.
+   */
+  readonly replaces?: RunDigest | 'nothing' | undefined;
 };
 
 export type ApplyOutcome =
@@ -38,6 +43,9 @@ export type ApplyOutcome =
   | { readonly kind: 'undecided' }
   /** Cannot be applied: the run is parked here and the transition is to be dead-lettered, with this reason. */
   | { readonly kind: 'refused'; readonly reason: string };
+
+/** In the place of a hash: what it would be of cannot be read. */
+export const UNREADABLE = 'unreadable';
 
 /** What the digest of an execution is made of (PROTOCOLS 10), at a transition number. */
 export type RunDigest = RunRef & {
@@ -84,6 +92,13 @@ export const noLanes: LaneFeed = {
   position: () => undefined,
 };
 
+/** A page of a shard's runs. */
+export type RunsOfShard = {
+  readonly runs: readonly RunRef[];
+  readonly next?: string | undefined;
+  readonly asOf: Seq;
+};
+
 export interface Replicas {
   readonly shardCount: number;
   /** Applies steps, each run's in their order; resolves when all that the outcomes rest on is durable. */
@@ -97,14 +112,24 @@ export interface Replicas {
     options: { readonly repair: boolean },
     signal: AbortSignal,
   ): Promise<ApplyOutcome>;
+  /**
+   * Takes a run away that the acting cell does not have, if it is what was accused. Errors: `unavailable` while that cell
+   * is still to hear of it.
+   */
+  remove(run: RunDigest, signal: AbortSignal): Promise<ApplyOutcome>;
   /** The run as it is, proven current. Errors: `not-found`. */
   image(run: RunRef, signal: AbortSignal): Promise<RunImage>;
-  /** Runs of a namespace in a shard, open and closed, whose row is newer than `afterSeq`; paged. */
+  /**
+   * Runs of a namespace in a shard, open and closed, that changed after `afterSeq`; paged, some perhaps twice. What changes
+   * later than `asOf`, the shard's last row when the page was begun, may be missing.
+   */
   runsOf(
     ask: { readonly shard: ShardId; readonly namespaceId: string; readonly afterSeq: Seq },
     page: { readonly after?: string | undefined; readonly limit: number },
     signal: AbortSignal,
-  ): Promise<{ readonly runs: readonly RunRef[]; readonly next?: string | undefined }>;
+  ): Promise<RunsOfShard>;
+  /** Those of these runs that are not here. */
+  missing(runs: readonly RunRef[], signal: AbortSignal): Promise<readonly RunRef[]>;
   /** Digests of those runs as they are now; undefined where there is none. `recompute` reads all that is stored. */
   digests(
     runs: readonly RunRef[],

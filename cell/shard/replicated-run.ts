@@ -17,7 +17,7 @@ export type Here = {
   readonly execution: CachedExecution | undefined;
 };
 
-export type AdoptionReason = 'ours is older' | 'ours lost' | 'ours is damaged';
+export type AdoptionReason = 'ours is older' | 'ours lost';
 
 /** Folds a step over the run as it is. @throws InvariantError where it does not fit */
 export function encodedStep(
@@ -61,10 +61,7 @@ export function adoptionOf(
     events:
       known === 0 ? all : known < last ? sliceEvents(all, known + 1, last) : new Uint8Array(0),
     ...(points ? { current } : {}),
-    ledger:
-      why === 'ours is damaged'
-        ? ledger
-        : ledger.filter((entry) => !isSame(execution?.ledger.find(entry.requestId), entry)),
+    ledger: ledger.filter((entry) => !isSame(execution?.ledger.find(entry.requestId), entry)),
     forgotten: fresh ? takenByLoser(state.runId, ledger, execution) : [],
   };
 }

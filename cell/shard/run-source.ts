@@ -4,8 +4,10 @@
  *
  * Invariant: state, pointer and ledger are of one moment, durable then; events up to the state's last one never change.
  */
+import { AtollError } from '../../kernel/errors.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { scanEvents } from '../../wire/event-scan.ts';
 import type { CurrentRun, LedgerEntry } from '../history/execution.ts';
 import type { RunState } from '../history/state.ts';
 import type { HistoryRow, ShardViews } from '../storage/views.ts';
@@ -83,7 +85,7 @@ export class RunSource {
         signal.throwIfAborted();
         const key = { ...refOf(state), runId: historyId };
         return this.#views.history(ownership.shard, key, { fromEventId, maxBytes }, deadline);
-      });
+      }).then((rows) => rows.map(asNumbered));
     return ownership.at(refOf(state), signal, ({ run }) => readHistory(run, range, stored));
   }
 }
@@ -97,4 +99,16 @@ function whole(run: CachedRun, execution: CachedExecution): WholeRun | undefined
 
 function refOf({ namespaceId, workflowId, runId }: RunState): RunRef {
   return { namespaceId, workflowId, runId };
+}
+
+/** A row that holds other events than it says would show only when the next one is read, or never. */
+function asNumbered(row: HistoryRow): HistoryRow {
+  const events = scanEvents(row.events);
+  const [first, last] = [events[0]?.eventId, events.at(-1)?.eventId];
+  if (first === row.firstEventId && last === row.lastEventId) return row;
+  const numbers = `${row.firstEventId} to ${row.lastEventId}`;
+  throw new AtollError(
+    'data-loss',
+    `the history row of run ${row.runId} with events ${numbers} holds ${first} to ${last}`,
+  );
 }

@@ -9,7 +9,6 @@ import type { RunRow, ShardViews } from '../storage/views.ts';
 import { bounded } from './bounded.ts';
 import type { ShardConfig } from './config.ts';
 import type { Ownership } from './ownership.ts';
-import { stateOfRow } from './work-rows.ts';
 
 export type ScanCounts = { passes: number; runs: number; healed: number };
 
@@ -103,7 +102,6 @@ export class Scanner {
     const { memory } = this.#ownership;
     const run = memory.peekRun(row);
     if (run) return this.#ownership.work.sync(run);
-    const { namespaceId, workflowId, runId } = row;
-    return this.#ownership.work.syncStored({ namespaceId, workflowId, runId }, stateOfRow(row));
+    return this.#ownership.work.syncStored(row);
   }
 }

@@ -8,17 +8,20 @@
  */
 import type { Clock } from '../../kernel/clock.ts';
 import { orAbort } from '../../kernel/deadline.ts';
-import { AtollError } from '../../kernel/errors.ts';
+import { toAtollError } from '../../kernel/errors.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { Rng } from '../../kernel/rng.ts';
 import type { Seq, ShardId, ShardLog } from '../storage/shard-log.ts';
 import type { ShardViews } from '../storage/views.ts';
 import { bounded } from './bounded.ts';
+import { isDamage } from './damage.ts';
+import { DigestReader, isSameDigest } from './digest-reader.ts';
 import type { RunRef, Target } from './engine.ts';
 import { LossBook } from './loss-book.ts';
 import type { Ownership } from './ownership.ts';
 import { decodeRecord } from './record-codec.ts';
 import { executionNotFound } from './refusals.ts';
+import { isDamagedBeside, ReplicaRepair } from './replica-repair.ts';
 import { ReplicaWriter } from './replica-writer.ts';
 import type { Loss } from './loss.ts';
 import type {
@@ -28,9 +31,9 @@ import type {
   Replicas,
   RunDigest,
   RunImage,
+  RunsOfShard,
 } from './replicas.ts';
-import { chained, executionHash, NO_EVENTS, stateHash } from './run-digest.ts';
-import { RunSource, type WholeRun } from './run-source.ts';
+import { RunSource } from './run-source.ts';
 
 /** What it needs of the host. */
 export interface OwnedShards {
@@ -51,6 +54,7 @@ export class ShardReplicas implements Replicas {
   readonly #clock: Clock;
   readonly #deadlineMs: number;
   readonly #source: RunSource;
+  readonly #digests: DigestReader;
   readonly #writing: {
     readonly rng: Rng;
     readonly losses: LossBook;
@@ -75,6 +79,7 @@ export class ShardReplicas implements Replicas {
     this.#clock = options.clock;
     this.#deadlineMs = options.statementDeadlineMs;
     this.#source = new RunSource(options.views, options.clock, options.statementDeadlineMs);
+    this.#digests = new DigestReader(this.#source);
     const losses = new LossBook(options.lossOf);
     this.#writing = { rng: options.rng, losses, source: this.#source, lanes: options.lanes };
   }
@@ -109,29 +114,47 @@ export class ShardReplicas implements Replicas {
     signal: AbortSignal,
   ): Promise<ApplyOutcome> {
     const ownership = await this.#host.ownership(image.state, signal);
+    if (image.replaces !== undefined) return this.#replace(ownership, image, signal);
     const writer = new ReplicaWriter(ownership, this.#writing);
-    const outcome = await writer.adopt(image, signal);
-    if (!repair || outcome.kind !== 'known') return outcome;
-    if (!(await this.#isDamaged(image, signal))) return outcome;
-    return writer.repair(image, signal);
+    try {
+      const outcome = await writer.adopt(image, signal);
+      if (!repair || outcome.kind !== 'known') return outcome;
+    } catch (thrown) {
+      if (!isDamage(thrown)) throw thrown;
+      // What cannot be read stops nothing else: it is parked, and its image comes as a repair.
+      if (!repair) return { kind: 'refused', reason: toAtollError(thrown).message };
+    }
+    const here = await this.#recomputed(ownership, image.state, signal);
+    if (!isDamagedBeside(here, image)) return { kind: 'known' };
+    return new ReplicaRepair(ownership, this.#writing).replace(image, here, signal);
   }
 
-  /** Whether what is stored here of the run ends where the image does, and differs all the same. */
-  async #isDamaged(image: RunImage, signal: AbortSignal): Promise<boolean> {
-    const { state, events, current, ledger } = image;
-    const { namespaceId, workflowId, runId } = state;
-    const here = await this.#digest(
-      { namespaceId, workflowId, runId },
-      { recompute: true },
-      signal,
-    );
-    if (here?.transition !== state.transition || here.epoch !== state.epoch) return false;
-    const chain = events.reduce((sum, chunk) => chained(sum, chunk), NO_EVENTS);
-    return (
-      here.history !== chain.hash.toString('hex') ||
-      here.state !== stateHash(state) ||
-      here.execution !== executionHash(current, ledger)
-    );
+  async remove(run: RunDigest, signal: AbortSignal): Promise<ApplyOutcome> {
+    const ownership = await this.#host.ownership(run, signal);
+    const here = await this.#recomputed(ownership, run, signal);
+    if (!here || !isSameDigest(here, run)) return { kind: 'known' };
+    return new ReplicaRepair(ownership, this.#writing).remove(here, signal);
+  }
+
+  /** Only what was accused: what changed since is looked at again by who accused it. */
+  async #replace(
+    ownership: Ownership,
+    image: RunImage,
+    signal: AbortSignal,
+  ): Promise<ApplyOutcome> {
+    const here = await this.#recomputed(ownership, image.state, signal);
+    const accused = image.replaces === 'nothing' ? undefined : image.replaces;
+    if (!isSameDigest(here, accused)) return { kind: 'known' };
+    return new ReplicaRepair(ownership, this.#writing).replace(image, here, signal);
+  }
+
+  #recomputed(
+    ownership: Ownership,
+    { namespaceId, workflowId, runId }: RunRef,
+    signal: AbortSignal,
+  ): Promise<RunDigest | undefined> {
+    const ref = { namespaceId, workflowId, runId };
+    return this.#digests.read(ownership, ref, { recompute: true, signal });
   }
 
   async image(run: RunRef, signal: AbortSignal): Promise<RunImage> {
@@ -148,16 +171,27 @@ export class ShardReplicas implements Replicas {
     ask: { readonly shard: ShardId; readonly namespaceId: string; readonly afterSeq: Seq },
     page: { readonly after?: string | undefined; readonly limit: number },
     signal: AbortSignal,
-  ): Promise<{ readonly runs: readonly RunRef[]; readonly next?: string | undefined }> {
+  ): Promise<RunsOfShard> {
     const { shard, namespaceId, afterSeq } = ask;
     const ownership = await this.#host.ownershipOf(shard, signal);
+    const asOf = ownership.log.committed;
+    const inMemory = page.after === undefined && ownership.memory.changedAfter(afterSeq);
+    if (inMemory) {
+      const durable = inMemory.filter(({ committed }) => committed !== undefined);
+      return { runs: durable.map(({ ref }) => ref).filter(isOf(namespaceId)), asOf };
+    }
     // Views lag behind memory: what no checkpoint holds yet comes with the first page.
     const unsaved = page.after === undefined ? unsavedRuns(ownership, ask) : [];
     const { rows, next } = await bounded(this.#clock, this.#deadlineMs, (deadline) =>
       this.#views.runsOf(shard, { namespaceId, afterSeq }, page, deadline),
     );
     const stored = rows.map(({ workflowId, runId }) => ({ namespaceId, workflowId, runId }));
-    return { runs: [...unsaved, ...stored], ...(next === undefined ? {} : { next }) };
+    return { runs: [...unsaved, ...stored], asOf, ...(next === undefined ? {} : { next }) };
+  }
+
+  async missing(runs: readonly RunRef[], signal: AbortSignal): Promise<readonly RunRef[]> {
+    const found = await Promise.all(runs.map((run) => this.#isHere(run, signal)));
+    return runs.filter((_, i) => !found[i]);
   }
 
   async digests(
@@ -168,7 +202,10 @@ export class ShardReplicas implements Replicas {
     const digests = runs.map((): RunDigest | undefined => undefined);
     const waiting = runs.entries();
     const lane = async () => {
-      for (const [i, run] of waiting) digests[i] = await this.#digest(run, options, signal);
+      for (const [i, run] of waiting) {
+        const ownership = await this.#host.ownership(run, signal);
+        digests[i] = await this.#digests.read(ownership, run, { ...options, signal });
+      }
     };
     await Promise.all(Array.from({ length: DIGESTS_AT_ONCE }, lane));
     return digests;
@@ -209,6 +246,18 @@ export class ShardReplicas implements Replicas {
     );
   }
 
+  async #isHere(run: RunRef, signal: AbortSignal): Promise<boolean> {
+    const ownership = await this.#host.ownership(run, signal);
+    try {
+      if (await this.#source.read(ownership, run, signal)) return true;
+    } catch (thrown) {
+      if (isDamage(thrown)) return true;
+      throw thrown;
+    }
+    await orAbort(ownership.log.prove(), signal);
+    return false;
+  }
+
   /** Steps of one workflow id: decided together, told when durable. */
   async #applyInOrder(
     steps: readonly ReplicatedStep[],
@@ -225,51 +274,6 @@ export class ShardReplicas implements Replicas {
     }
     return taken.map(({ outcome }) => outcome);
   }
-
-  async #digest(
-    ref: RunRef,
-    { recompute }: { readonly recompute: boolean },
-    signal: AbortSignal,
-  ): Promise<RunDigest | undefined> {
-    const ownership = await this.#host.ownership(ref, signal);
-    // What memory holds only to be quick is read again from the store: damage shows there.
-    if (recompute) ownership.memory.forget(ref);
-    const found = await this.#source.read(ownership, ref, signal);
-    if (!found) {
-      await orAbort(ownership.log.prove(), signal);
-      return undefined;
-    }
-    const { state, current, ledger } = found;
-    return {
-      ...ref,
-      transition: state.transition,
-      epoch: state.epoch,
-      history: await this.#chain(ownership, found, { recompute, signal }),
-      state: stateHash(state),
-      execution: executionHash(current, ledger),
-    };
-  }
-
-  /** The chain up to the state's last event, from where it was computed last. */
-  async #chain(
-    ownership: Ownership,
-    whole: WholeRun,
-    how: { readonly recompute: boolean; readonly signal: AbortSignal },
-  ): Promise<string> {
-    const { state, historyId } = whole;
-    const cached = how.recompute ? undefined : ownership.memory.peekRun(state)?.chain;
-    const last = state.nextEventId - 1;
-    const usable = cached?.historyId === historyId && cached.chain.lastEventId <= last;
-    const from = usable ? cached.chain : NO_EVENTS;
-    const events = await this.#source.events(ownership, whole, from.lastEventId, how.signal);
-    const chain = events.reduce((sum, chunk) => chained(sum, chunk), from);
-    if (chain.lastEventId !== last) {
-      throw new AtollError('data-loss', `history of run ${state.runId} lacks event ${last}`);
-    }
-    const run = ownership.memory.peekRun(state);
-    if (run) run.chain = { historyId, chain };
-    return chain.hash.toString('hex');
-  }
 }
 
 function* unsavedRuns(
@@ -279,6 +283,10 @@ function* unsavedRuns(
   for (const { ref, dirty, committedSeq } of ownership.memory.cachedRuns()) {
     if (dirty && ref.namespaceId === namespaceId && committedSeq > afterSeq) yield ref;
   }
+}
+
+function isOf(namespaceId: string): (ref: RunRef) => boolean {
+  return (ref) => ref.namespaceId === namespaceId;
 }
 
 /** Steps of one workflow id together, in their order. */

@@ -7,16 +7,19 @@
  *  2. A workflow task that was started in an older epoch is failed once, before anything else of its run (BEHAVIOURS 26).
  */
 import type { AtollError } from '../../kernel/errors.ts';
+import type { Log } from '../../kernel/log.ts';
 import { isOfOlderEpoch, pendingWork } from '../history/history.ts';
 import type { RunInput } from '../history/input.ts';
 import type { RunState } from '../history/state.ts';
 import type { OfferedTask } from '../matching/matching.ts';
+import type { RunRow } from '../storage/views.ts';
 import type { CachedRun } from './cached.ts';
 import { DueInputs, type AskedShard } from './due-inputs.ts';
 import type { RunRef } from './engine.ts';
 import type { HostParts } from './host-parts.ts';
 import type { ShardStanding } from './shard-standing.ts';
 import { WorkDriver } from './work-driver.ts';
+import { stateOfRow } from './work-rows.ts';
 
 /** What is asked of the ownership. */
 export type WorkingShard = Pick<AskedShard, 'execute' | 'at'> & {
@@ -37,11 +40,13 @@ export type ShardWorkOptions = {
 export class ShardWork {
   readonly driver: WorkDriver;
   readonly #shard: WorkingShard;
+  readonly #log: Log;
   readonly #due: DueInputs;
 
   constructor({ shard, parts, beganAt, refill }: ShardWorkOptions) {
     const { clock, log, matching, config, epochOf, timerRang } = parts;
     this.#shard = shard;
+    this.#log = log;
     this.driver = new WorkDriver({
       shard: { now: () => shard.now(), send: (run, input) => this.#send(run, input), refill },
       clock,
@@ -76,9 +81,21 @@ export class ShardWork {
     return this.driver.sync(run.ref, pendingWork(state, run.liveStart(state)));
   }
 
-  /** The same for a run that memory does not have. */
-  syncStored(ref: RunRef, state: RunState): number {
+  /** The same for a run that memory does not have. One that cannot be read is not driven, and keeps no other from it. */
+  syncStored(row: RunRow): number {
+    const { namespaceId, workflowId, runId } = row;
+    const ref = { namespaceId, workflowId, runId };
     if (!this.#drives(ref)) return this.driver.sync(ref, []);
+    let state: RunState;
+    try {
+      state = stateOfRow(row);
+    } catch (err) {
+      this.#log.error(
+        { err, ...ref },
+        'a stored run cannot be read: nothing of it is driven until a replica repairs it',
+      );
+      return 0;
+    }
     if (this.#isOfOlderEpoch(state)) void this.#send(ref, { kind: 'fail-over' });
     return this.driver.sync(ref, pendingWork(state));
   }

@@ -11,10 +11,11 @@ import { sleep, type Clock } from '../../kernel/clock.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { RunKey, ShardViews, TaskRow, TimerRow } from '../storage/views.ts';
 import { bounded } from './bounded.ts';
+import { isDamage } from './damage.ts';
 import type { CachedRun } from './cached.ts';
 import type { ShardConfig } from './config.ts';
 import type { Ownership } from './ownership.ts';
-import { INDEX_WORK, stateOfRow, workRows } from './work-rows.ts';
+import { INDEX_WORK, workRows } from './work-rows.ts';
 
 export type PendingKind = 'timers' | 'tasks';
 
@@ -155,7 +156,7 @@ export class ViewReader {
     const keys = [...unseen.values()].map((key) => ({ ...key, shard }));
     for (const row of await this.#ask((signal) => this.#views.runs(keys, signal))) {
       if (!row || this.#syncKnown(row)) continue;
-      this.#ownership.work.syncStored(refOf(row), stateOfRow(row));
+      this.#ownership.work.syncStored(row);
     }
   }
 
@@ -163,7 +164,11 @@ export class ViewReader {
     const { memory, indexing } = this.#ownership;
     if (refs.length === 0) return;
     await memory.holding(async () => {
-      await Promise.all(refs.map((ref) => memory.loadRun(ref)));
+      const loads = await Promise.allSettled(refs.map((ref) => memory.loadRun(ref)));
+      for (const load of loads) {
+        // What cannot be read has its row left, and keeps no other from being shown.
+        if (load.status === 'rejected' && !isDamage(load.reason)) throw load.reason;
+      }
       for (const run of refs.map((ref) => memory.peekRun(ref))) if (run) indexing.again(run);
     });
   }

@@ -3,8 +3,9 @@
  *
  * Invariants
  *  1. Digests at different transitions say nothing, unless both sides stand still.
+ *  2. What cannot be read equals nothing, not even its like.
  */
-import type { RunDigest } from '../../cell/shard/replicas.ts';
+import { UNREADABLE, type RunDigest } from '../../cell/shard/replicas.ts';
 import type { DigestDifference } from '../control/control.ts';
 
 export type DigestVerdict = DigestDifference['what'] | 'equal' | 'moving' | 'gone';
@@ -17,6 +18,7 @@ export function compareDigests(
 ): DigestVerdict {
   if (mine === undefined) return theirs === undefined ? 'gone' : 'extra';
   if (theirs === undefined) return 'missing';
+  if (!isReadable(mine) || !isReadable(theirs)) return 'unreadable';
   if (mine.transition !== theirs.transition || mine.epoch !== theirs.epoch) {
     if (!look.stands) return 'moving';
     return mine.history === theirs.history ? 'state' : 'history';
@@ -24,4 +26,8 @@ export function compareDigests(
   if (mine.history !== theirs.history) return 'history';
   if (mine.state !== theirs.state) return 'state';
   return mine.execution === theirs.execution ? 'equal' : 'execution';
+}
+
+function isReadable({ history, state, execution }: RunDigest): boolean {
+  return ![history, state, execution].includes(UNREADABLE);
 }

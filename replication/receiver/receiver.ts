@@ -97,6 +97,27 @@ export class Receiver {
     return this.#parts.replicas.digests(ask.runs, { recompute: ask.recompute }, signal);
   }
 
+  /** Errors: `failed-precondition` unless the source is the one that acts by the map of this cell. */
+  async remove(
+    source: string,
+    ask: { readonly namespaceId: string; readonly runs: readonly RunDigest[] },
+    signal: AbortSignal,
+  ): Promise<readonly ApplyOutcome[]> {
+    const { map, cellId, replicas } = this.#parts;
+    const { namespaceId, runs } = ask;
+    await this.#admit(source, namespaceId, 0);
+    assertRoom(runs.length);
+    const { active } = map.namespaceById(namespaceId)?.placement ?? {};
+    if (active !== source) {
+      throw new AtollError(
+        'failed-precondition',
+        `Cell ${cellId} removes nothing of namespace ${namespaceId} for cell ${source}: cell ${active} is the active one.`,
+      );
+    }
+    for (const run of runs) assertOf(namespaceId, run.namespaceId);
+    return Promise.all(runs.map((run) => replicas.remove(run, signal)));
+  }
+
   async runs(
     source: string,
     ask: {
@@ -116,7 +137,8 @@ export class Receiver {
     }
     assertRoom(limit);
     const shard = { shard: ask.shard as ShardId, namespaceId, afterSeq: 0 as Seq };
-    return { ...(await replicas.runsOf(shard, { after, limit }, signal)), shards };
+    const { runs, next } = await replicas.runsOf(shard, { after, limit }, signal);
+    return { runs, next, shards };
   }
 
   /** The source lives; backlogs of namespaces that it does not share with this cell are ignored. */

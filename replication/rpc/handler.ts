@@ -17,6 +17,7 @@ import type { ImageParts } from '../receiver/image-parts.ts';
 import type { Receiver } from '../receiver/receiver.ts';
 import { callerOf, SIGNATURE_HEADER, type Caller } from './call-signature.ts';
 import {
+  accusedFromWire,
   backlogFromWire,
   digestToWire,
   laneToWire,
@@ -96,6 +97,10 @@ function pushRoutes({ receiver, imageParts }: ReplicationHandlerParts): [string,
     route(api.DIGESTS, async ({ namespaceId, runs, recompute }, source, signal) => {
       const ask = { namespaceId, runs: runsFromWire(namespaceId, runs), recompute };
       return { digests: (await receiver.digests(source, ask, signal)).map(digestToWire) };
+    }),
+    route(api.REMOVE, async ({ namespaceId, runs }, source, signal) => {
+      const ask = { namespaceId, runs: runs.map((one) => accusedFromWire(namespaceId, one)) };
+      return { outcomes: (await receiver.remove(source, ask, signal)).map(outcomeToWire) };
     }),
     route(api.RUNS, async (ask, source, signal) => {
       const after = ask.after === '' ? undefined : ask.after;

@@ -10,13 +10,20 @@ import {
   PUSH_IMAGE_PART,
   PUSH_IMAGES,
   PUSH_STEPS,
+  REMOVE,
   RUNS,
   type ReplicationMethod,
 } from '../../wire/atoll/replication.ts';
 import type { ReplicationConfig } from '../config.ts';
 import type { ImagePush, LaneBacklog, ReplicaPeer, RunsPage, StepPush } from '../peer.ts';
 import type { CellCalls } from './cell-calls.ts';
-import { backlogToWire, digestFromWire, outcomeFromWire, runsFromWire } from './wire-forms.ts';
+import {
+  accusedToWire,
+  backlogToWire,
+  digestFromWire,
+  outcomeFromWire,
+  runsFromWire,
+} from './wire-forms.ts';
 
 export class PeerClient implements ReplicaPeer {
   readonly #cellId: string;
@@ -71,6 +78,16 @@ export class PeerClient implements ReplicaPeer {
     const { digests } = await this.#call(DIGESTS, ask, signal);
     if (digests.length !== ask.runs.length) throw miscounted();
     return ask.runs.map((run, i) => digestFromWire(run, digests[i]));
+  }
+
+  async remove(
+    { namespaceId, runs }: { readonly namespaceId: string; readonly runs: readonly RunDigest[] },
+    signal: AbortSignal,
+  ): Promise<readonly ApplyOutcome[]> {
+    const request = { namespaceId, runs: runs.map(accusedToWire) };
+    const { outcomes } = await this.#call(REMOVE, request, signal);
+    if (outcomes.length !== runs.length) throw miscounted();
+    return outcomes.map(outcomeFromWire);
   }
 
   async runs(

@@ -3,6 +3,7 @@ import { AtollError } from '../../kernel/errors.ts';
 import type { RunRef } from '../../cell/shard/engine.ts';
 import type { ApplyOutcome, RunDigest } from '../../cell/shard/replicas.ts';
 import type {
+  WireAccused,
   WireBacklog,
   WireDigest,
   WireLaneStatus,
@@ -75,6 +76,17 @@ export function digestFromWire(run: RunRef, wire: WireDigest | undefined): RunDi
   if (wire?.found !== true) return undefined;
   const { transition, epoch, history, state, execution } = wire;
   return { ...run, transition, epoch, history, state, execution };
+}
+
+export function accusedToWire(digest: RunDigest): WireAccused {
+  const { workflowId, runId } = digest;
+  return { run: { workflowId, runId }, digest: digestToWire(digest) };
+}
+
+export function accusedFromWire(namespaceId: string, { run, digest }: WireAccused): RunDigest {
+  const { workflowId, runId } = run;
+  const { transition, epoch, history, state, execution } = digest;
+  return { namespaceId, workflowId, runId, transition, epoch, history, state, execution };
 }
 
 export function laneToWire(status: LaneStatus): WireLaneStatus {

@@ -11,6 +11,7 @@ import type {
   ReplicatedStep,
   RunDigest,
   RunImage,
+  RunsOfShard,
 } from '../../cell/shard/replicas.ts';
 import type { RunState } from '../../cell/history/state.ts';
 import type { Seq, ShardId } from '../../cell/storage/shard-log.ts';
@@ -170,6 +171,11 @@ export class FakeReplicas implements Replicas {
     return { kind: 'applied' };
   }
 
+  async remove(run: RunDigest): Promise<ApplyOutcome> {
+    this.forget(run);
+    return { kind: 'applied' };
+  }
+
   async image(ref: RunRef): Promise<RunImage> {
     this.#fail();
     const run = this.#at(this.shardOf(ref.runId)).runs.get(ref.runId);
@@ -200,7 +206,7 @@ export class FakeReplicas implements Replicas {
   async runsOf(
     ask: { readonly shard: ShardId; readonly namespaceId: string; readonly afterSeq: Seq },
     page: { readonly after?: string | undefined; readonly limit: number },
-  ): Promise<{ readonly runs: readonly RunRef[]; readonly next?: string | undefined }> {
+  ): Promise<RunsOfShard> {
     this.#fail();
     const runs = [...this.#at(ask.shard).runs.values()]
       .filter(({ ref, seq }) => ref.namespaceId === ask.namespaceId && seq > ask.afterSeq)
@@ -209,7 +215,12 @@ export class FakeReplicas implements Replicas {
       .filter(({ runId }) => page.after === undefined || runId > page.after);
     const found = runs.slice(0, page.limit);
     const next = runs.length > page.limit ? found.at(-1)?.runId : undefined;
-    return { runs: found, next };
+    return { runs: found, next, asOf: this.end(ask.shard) };
+  }
+
+  async missing(runs: readonly RunRef[]): Promise<readonly RunRef[]> {
+    this.#fail();
+    return runs.filter((ref) => !this.#at(this.shardOf(ref.runId)).runs.has(ref.runId));
   }
 
   async digests(runs: readonly RunRef[]): Promise<readonly (RunDigest | undefined)[]> {

@@ -51,6 +51,13 @@ export class ReceiverPeer implements ReplicaPeer {
     return this.#carry('digests', signal, (s) => this.#receiver().digests(this.#source, ask, s));
   }
 
+  remove(
+    ask: { namespaceId: string; runs: readonly RunDigest[] },
+    signal: AbortSignal,
+  ): Promise<readonly ApplyOutcome[]> {
+    return this.#carry('remove', signal, (s) => this.#receiver().remove(this.#source, ask, s));
+  }
+
   runs(
     ask: { namespaceId: string; shard: number; after?: string | undefined; limit: number },
     signal: AbortSignal,
