@@ -37,7 +37,7 @@ type Loss = {
 export async function gameday(ground: Ground, options: GamedayOptions): Promise<boolean> {
   const { fleet } = ground;
   const { say, lanes } = options;
-  const load = new Load(ground.client, lanes);
+  const load = new Load(ground.client, { lanes, attempts: 0 });
   try {
     await sleep(systemClock, CALM_MS);
     const loss = await loseCell(ground, load, options);

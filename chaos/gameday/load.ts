@@ -30,15 +30,22 @@ export type Acknowledged = {
 
 export type Failed = { readonly at: number; readonly what: string; readonly why: string };
 
+/** A call that was answered, well or not: when it began, and how long it took, ms. */
+export type Took = { readonly at: number; readonly ms: number };
+
 export class Load {
   readonly log: Acknowledged[] = [];
   readonly failed: Failed[] = [];
+  readonly took: Took[] = [];
   readonly #client: Client;
+  readonly #attempts: number;
   readonly #lanes: readonly Promise<void>[];
   #over = false;
 
-  constructor(client: Client, lanes: number) {
+  /** `attempts` of each activity; 0: as many as it takes. */
+  constructor(client: Client, { lanes, attempts }: { lanes: number; attempts: number }) {
     this.#client = client;
+    this.#attempts = attempts;
     this.#lanes = Array.from({ length: lanes }, (_, lane) => this.#run(lane));
   }
 
@@ -69,7 +76,9 @@ export class Load {
 
   async #startAndSignal(workflowId: string): Promise<boolean> {
     const handle = await this.#call('start', () =>
-      this.#client.workflow.start(collecting, { workflowId, taskQueue: TASK_QUEUE }),
+      this.#client.workflow.start(collecting, {
+        ...{ workflowId, taskQueue: TASK_QUEUE, args: [this.#attempts] },
+      }),
     );
     if (handle === undefined) return false;
     const run = { workflowId, runId: handle.firstExecutionRunId };
@@ -88,12 +97,15 @@ export class Load {
   }
 
   async #call<Value>(what: string, run: () => Promise<Value>): Promise<Value | undefined> {
+    const began = systemClock.now();
     try {
-      return await this.#client.withDeadline(systemClock.now() + DEADLINE_MS, run);
+      return await this.#client.withDeadline(began + DEADLINE_MS, run);
     } catch (error) {
       const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
       this.failed.push({ at: systemClock.now(), what, why: String(cause) });
       return undefined;
+    } finally {
+      this.took.push({ at: began, ms: systemClock.now() - began });
     }
   }
 }

@@ -1,6 +1,7 @@
 /**
  * `npm run gameday -- [--lanes 6] [--lag 1000] [--keep]`: loses a cell on purpose and says what it cost.
- * `npm run gameday -- --moves 5 [--open 500]`: moves the namespace so many times instead, with so many open runs.
+ * `npm run gameday -- --moves 5 [--open 500]`: moves the namespace so many times instead, with so many open runs, under an
+ * official worker and a thin one.
  *
  * Exit code 0: everything acknowledged is there or in the loss report, both cells converged, and the way back failed no
  * call. Whatever happens, Ctrl-C included, its processes end with it.
@@ -9,6 +10,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { activityInfo } from '@temporalio/activity';
 import { Client, Connection } from '@temporalio/client';
 import {
   bundleWorkflowCode,
@@ -21,7 +23,8 @@ import { compileMains, makeCompileFolder } from '../live/compile.ts';
 import { endAll, endAllNow } from '../live/live-process.ts';
 import { Fleet } from './fleet.ts';
 import { gameday } from './gameday.ts';
-import { NAMESPACE } from './ground.ts';
+import { Executions } from './executions.ts';
+import { NAMESPACE, type Ground } from './ground.ts';
 import { TASK_QUEUE } from './load.ts';
 import { manyMoves } from './moves.ts';
 
@@ -47,7 +50,8 @@ async function main(): Promise<boolean> {
     const made = await fleet.atoll(`namespace create ${NAMESPACE} --region a --replica b`);
     if (made.code !== 0) throw new Error(made.err);
     say('namespace orders is active in cell a, with a replica in cell b');
-    const fine = await withWorker(fleet.address, () => playOn(fleet));
+    const executions = new Executions();
+    const fine = await withWorker({ fleet, executions }, () => playOn({ fleet, executions }));
     keep ||= !fine;
     return fine;
   } catch (error) {
@@ -61,13 +65,13 @@ async function main(): Promise<boolean> {
   }
 }
 
-async function playOn(fleet: Fleet): Promise<boolean> {
+async function playOn({ fleet, executions }: Omit<Ground, 'client'>): Promise<boolean> {
   // No retries: a call that fails is a failed call.
   const connection = await Connection.connect({ address: fleet.address, interceptors: [] });
   try {
     const client = new Client({ connection, namespace: NAMESPACE });
     const shared = { lanes: Number(values.lanes), say };
-    const ground = { fleet, client };
+    const ground = { fleet, client, executions };
     if (values.moves === undefined) {
       return await gameday(ground, { ...shared, lagMs: Number(values.lag) });
     }
@@ -79,18 +83,27 @@ async function playOn(fleet: Fleet): Promise<boolean> {
 }
 
 /** One worker for the whole day: it is never restarted. */
-async function withWorker<Value>(address: string, run: () => Promise<Value>): Promise<Value> {
+async function withWorker<Value>(
+  { fleet, executions }: Omit<Ground, 'client'>,
+  run: () => Promise<Value>,
+): Promise<Value> {
   const logger = new DefaultLogger('ERROR');
   const quiet = { logging: { filter: { core: 'ERROR', other: 'ERROR' } as const } };
   Runtime.install({ logger, telemetryOptions: quiet, shutdownSignals: [] });
   const workflowsPath = new URL('workflows.ts', import.meta.url).pathname;
-  const connection = await NativeConnection.connect({ address });
+  const connection = await NativeConnection.connect({ address: fleet.address });
   const worker = await Worker.create({
     connection,
     namespace: NAMESPACE,
     taskQueue: TASK_QUEUE,
     workflowBundle: await bundleWorkflowCode({ workflowsPath, logger }),
-    activities: { note: async () => {} },
+    activities: {
+      note: async () => {
+        const { workflowExecution, activityId, retryPolicy } = activityInfo();
+        if (retryPolicy?.maximumAttempts !== 1) return;
+        executions.began(workflowExecution?.runId ?? '', activityId);
+      },
+    },
   });
   try {
     return await worker.runUntil(run);
