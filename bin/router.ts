@@ -69,7 +69,7 @@ export async function runRouter(
     cellTls,
     rights,
     makeBreaker: opossumBreakers(CELL_BREAKER),
-    config: configOf(options),
+    config: routerConfigOf(options),
   });
   const hasCell = () => Object.keys(map.map.cells).length > 0;
   ops.require(() => (hasCell() ? undefined : 'the fleet map has no cell'));
@@ -80,7 +80,8 @@ export async function runRouter(
   return router;
 }
 
-function configOf(options: RouterProcessOptions): Partial<RouterConfig> {
+/** What the flags say of the configuration; the rest is its default. */
+export function routerConfigOf(options: RouterProcessOptions): Partial<RouterConfig> {
   const { region = '' } = options;
   const given = Object.fromEntries(
     CONFIGURED.map((name) => [name, options[name]]).filter(([, value]) => value !== undefined),
@@ -88,7 +89,8 @@ function configOf(options: RouterProcessOptions): Partial<RouterConfig> {
   return { ...given, defaultRegion: region === '' ? undefined : region };
 }
 
-const CONFIGURED = [
+/** The values that have flags. */
+export const CONFIGURED = [
   'namespaceCallsPerSecond',
   'namespaceStartsPerSecond',
   'holdMs',

@@ -73,10 +73,11 @@ function wrongStart(map: FleetMap, namespace: Namespace, asked: StartMove): stri
   const { minPauseMs, maxPauseMs } = FLEET_LIMITS;
   const running = runningMove(namespace);
   if (running !== undefined)
-    return `Move ${running.id} of ${name} is under way (${running.phase}).`;
+    return `Move ${running.id} of ${name} is under way (${running.phase}): wait for it or abort it.`;
   const settled = settledMove(namespace);
   if (asked.backOf !== settled?.id) {
-    if (settled === undefined) return `Move ${String(asked.backOf)} of ${name} is not settled.`;
+    if (settled === undefined)
+      return `Move ${String(asked.backOf)} of ${name} is over, there is nothing to take back: move it back with a move of its own (atoll move start).`;
     return `Move ${settled.id} of ${name} waits to be confirmed: confirm it or go back first.`;
   }
   if (placement.active === asked.to) return `Namespace ${name} is active in ${asked.to} already.`;
@@ -153,7 +154,7 @@ export function endMove(
     if (move.phase === 'finished') return 'same';
     const outcome = outcomeOf(move);
     if (outcome === undefined) {
-      const message = `Move ${move.id} is in ${move.phase}: only a settled move can be confirmed.`;
+      const message = `Move ${move.id} is in ${move.phase}: only a settled move can be confirmed, wait for it.`;
       return refuse('failed-precondition', message);
     }
     return finished(move, { ...asked, outcome });
@@ -177,7 +178,8 @@ export function abortBeforeHandover(
   const move = moveById(namespace, asked.moveId);
   if (move === undefined) return unknownMove(namespace, asked.moveId);
   if (!['seed', 'tail', 'verify', 'reverse'].includes(move.phase)) {
-    return refuse('failed-precondition', `Move ${move.id} is in ${move.phase} already.`);
+    const message = `Move ${move.id} is in ${move.phase} already: too late to give it up so.`;
+    return refuse('failed-precondition', message);
   }
   const done = finished(move, { ...asked, outcome: 'aborted' });
   const placement = withoutAdded(namespace.placement, move);

@@ -118,7 +118,9 @@ describe('the commands of an operator', () => {
     expect(alone.out).toMatch(/replicas +east\n/);
     const again = await atoll('namespace update orders --replicas e,w --max-lag 10s --json');
     expect(JSON.parse(again.out)).toMatchObject({ replicas: ['east', 'west'], maxLagMs: 10_000 });
-    expect((await atoll('namespace update orders --replicas moon')).err).toMatch(/regions e, w/);
+    expect((await atoll('namespace update orders --replicas moon')).err).toMatch(
+      /named moon .* east \(e\), west \(w\)/,
+    );
     expect(await atoll('namespace update orders')).toMatchObject({ code: 2 });
     expect(await atoll('namespace update orders --replicas a,,b')).toMatchObject({ code: 2 });
     const reader = { token: tokens.reader };
@@ -136,6 +138,19 @@ describe('the commands of an operator', () => {
     expect((await atoll('move abort orders')).err).toContain('atoll move back');
     const back = await atoll('move back orders --wait');
     expect(back).toMatchObject({ code: 0, out: expect.stringMatching(/active cell +east/) });
+  });
+
+  it.each([
+    ['move status lonely', 1, /never moved: start a move with atoll move start lonely/],
+    ['move status lonely --move m9', 1, /no move m9: atoll namespace describe lonely/],
+    ['move verify lonely', 1, /no replica .* atoll namespace update lonely --replicas/],
+    ['move plan lonely', 2, /--to CELL; atoll fleet show/],
+    ['failover lonely --force', 1, /no replica to fail over to: bring cell \w+ back/],
+    ['namespace describe none', 1, /atoll namespace list/],
+    ['namespace create x --region moon', 1, /named moon .* east \(e\), west \(w\)/],
+  ])('refuse "%s" (exit code %i) and say what to do', async (line, code, why) => {
+    await atoll('namespace create lonely --region e');
+    expect(await atoll(line)).toMatchObject({ code, err: expect.stringMatching(why) });
   });
 
   it('say what blocks a move, with a code for scripts', async () => {

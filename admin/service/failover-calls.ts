@@ -74,6 +74,9 @@ function targetOf({ name, placement }: Namespace, to = ''): string {
   const others = placement.replicas.filter((cell) => cell !== placement.active);
   const [only] = others;
   if (only !== undefined && others.length === 1) return only;
-  const which = others.length === 0 ? 'it has no replica' : `choose one of ${others.join(', ')}`;
-  throw new AtollError('failed-precondition', `Where ${name} shall fail over to: ${which}.`);
+  const message =
+    others.length === 0
+      ? `Namespace ${name} has no replica to fail over to: bring cell ${placement.active} back, and give it one then (atoll namespace update ${name} --replicas …).`
+      : `Namespace ${name} has several replicas: choose one with --to (${others.join(', ')}).`;
+  throw new AtollError('failed-precondition', message);
 }

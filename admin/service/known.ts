@@ -14,7 +14,10 @@ export async function namespaceNamed(ports: AdminPorts, name = ''): Promise<Name
   await ports.map.refresh();
   const namespace = ports.map.namespaceByName(name);
   if (namespace !== undefined) return namespace;
-  throw new AtollError('not-found', `Namespace ${name} is not in the fleet map.`);
+  throw new AtollError(
+    'not-found',
+    `Namespace ${name} is not in the fleet map: atoll namespace list shows those that are.`,
+  );
 }
 
 /** The move of that id; without one the newest. @throws AtollError `not-found` */
@@ -22,8 +25,12 @@ export function moveNamed(namespace: Namespace, id = ''): Move {
   const moves = namespace.moves ?? [];
   const move = id === '' ? moves.at(-1) : moves.find((one) => one.id === id);
   if (move !== undefined) return move;
-  const what = id === '' ? 'no move' : `no move ${id}`;
-  throw new AtollError('not-found', `Namespace ${namespace.name} has ${what} in the fleet map.`);
+  const { name } = namespace;
+  const message =
+    id === ''
+      ? `Namespace ${name} has never moved: start a move with atoll move start ${name} --to CELL.`
+      : `Namespace ${name} has no move ${id}: atoll namespace describe ${name} shows its moves.`;
+  throw new AtollError('not-found', message);
 }
 
 /** Makes the change durable and gives the namespace as it is then. */

@@ -88,7 +88,7 @@ export async function confirmMove(
   const ref = { namespaceId: namespace.id, moveId: moveNamed(namespace, id).id };
   if (moveNamed(namespace, id).phase !== 'settled') {
     const { phase, outcome = phase } = moveNamed(namespace, id);
-    const message = `Move ${ref.moveId} is ${outcome}: only a settled move can be confirmed.`;
+    const message = `Move ${ref.moveId} is ${outcome}: only one that has moved and waits (settled) can be confirmed.`;
     throw new AtollError('failed-precondition', message);
   }
   const at = ports.clock.now();
@@ -135,7 +135,11 @@ async function planOf(
   namespace: Namespace,
   to: string,
 ): Promise<{ readonly plan: MovePlan; readonly lane: LaneMessage }> {
-  if (to === '') throw new AtollError('invalid-argument', 'Name the cell to move to.');
+  if (to === '')
+    throw new AtollError(
+      'invalid-argument',
+      'Name the cell to move to: --to CELL; atoll fleet show lists them.',
+    );
   const { map } = ports.map;
   const from = namespace.placement.active;
   const [target, lane] = await Promise.all([
@@ -163,7 +167,10 @@ async function laneOf(
 function otherReplica({ name, placement }: Namespace): string {
   const other = placement.replicas.find((cell) => cell !== placement.active);
   if (other !== undefined) return other;
-  throw new AtollError('failed-precondition', `Namespace ${name} has no replica to compare with.`);
+  throw new AtollError(
+    'failed-precondition',
+    `Namespace ${name} has no replica to compare with: give it one with atoll namespace update ${name} --replicas CELL.`,
+  );
 }
 
 /** Short enough to be typed. */

@@ -116,11 +116,16 @@ function cellIn(map: FleetMap, where: string, taken: readonly string[]): string 
     .map(([id]) => id)
     .toSorted((a, b) => (used.get(a) ?? 0) - (used.get(b) ?? 0) || a.localeCompare(b));
   if (best !== undefined) return best;
-  const regions = [...new Set(Object.values(map.cells).map(({ region }) => region))].join(', ');
   throw new AtollError(
     'failed-precondition',
-    `No cell is left in region ${where || 'of any name'}: the fleet has regions ${regions || 'none'}.`,
+    `No cell is left ${where === '' ? 'in any region' : `that is named ${where} or lies in a region of that name`}: ${haveText(map)}.`,
   );
+}
+
+function haveText(map: FleetMap): string {
+  const cells = Object.entries(map.cells).map(([id, { region }]) => `${id} (${region})`);
+  if (cells.length === 0) return 'the fleet has no cell yet, start one with atoll cell';
+  return `the fleet has ${cells.join(', ')}`;
 }
 
 function living(map: FleetMap) {

@@ -25,7 +25,7 @@ export type ThereAndBack = {
   readonly folder: string;
   /** How often it goes there and back. */
   readonly times: number;
-  /** From the failover to the failback, ms. */
+  /** From one command to the other, ms; at once where the first takes longer. */
   readonly gapMs: number;
   readonly open: number;
   readonly lanes: number;
@@ -65,8 +65,8 @@ async function once(
   try {
     await load.begin();
     await sleep(systemClock, CALM_MS);
-    await failOver(fleet, 'b', say);
-    await sleep(systemClock, gapMs);
+    const tookMs = await failOver(fleet, 'b', say);
+    await sleep(systemClock, Math.max(0, gapMs - tookMs));
     await failOver(fleet, 'a', say);
     await sleep(systemClock, CALM_MS);
   } finally {
@@ -91,11 +91,13 @@ async function once(
   ];
 }
 
+/** Resolves with how long the command took, ms. */
 async function failOver(fleet: MoveFleet, to: string, say: (text: string) => void): Promise<void> {
   const beganMs = systemClock.monotonicMs();
   const err = await done(fleet, `failover ${NAMESPACE} --to ${to} --force`);
   const tookMs = Math.round(systemClock.monotonicMs() - beganMs);
   say(`failed over to ${to} in ${tookMs} ms: ${err.trim().split('\n').slice(1).join(' ')}`);
+  return tookMs;
 }
 
 /** Nothing, once every execution is the same in both cells. Nothing is repaired. */
