@@ -92,7 +92,7 @@ async function once(
 }
 
 /** Resolves with how long the command took, ms. */
-async function failOver(fleet: MoveFleet, to: string, say: (text: string) => void): Promise<void> {
+async function failOver(fleet: MoveFleet, to: string, say: (text: string) => void): Promise<number> {
   const beganMs = systemClock.monotonicMs();
   const err = await done(fleet, `failover ${NAMESPACE} --to ${to} --force`);
   const tookMs = Math.round(systemClock.monotonicMs() - beganMs);
