@@ -14,12 +14,15 @@ import { pushImages, unfitReason } from './push-images.ts';
 
 const NO_BYTES = new Uint8Array(0);
 
-/** Sends the next page. False when no shard is in copy. */
-export async function copyPage(parts: LaneParts): Promise<boolean> {
+/** `undecided`: of a run of the page somebody else is still to decide; the page is tried again later. */
+export type Copied = 'nothing to copy' | 'page' | 'undecided';
+
+/** Sends the next page. */
+export async function copyPage(parts: LaneParts): Promise<Copied> {
   const { state, replicas, config } = parts;
   const { namespaceId } = state.key;
   const next = state.nextCopy();
-  if (next === undefined) return false;
+  if (next === undefined) return 'nothing to copy';
   const { shard, cursor } = next;
   const ask = { shard, namespaceId, afterSeq: cursor.since };
   const page = { limit: config.copyPageRuns, after: cursor.round?.next };
@@ -27,11 +30,13 @@ export async function copyPage(parts: LaneParts): Promise<boolean> {
     replicas.runsOf(ask, page, signal),
   );
   const missing = await missingOf(parts, found.runs);
+  let isDecided = true;
   for (let i = 0; i < missing.length; i += config.imageBatch) {
-    await sendBatch(parts, missing.slice(i, i + config.imageBatch));
+    isDecided = (await sendBatch(parts, missing.slice(i, i + config.imageBatch))) && isDecided;
   }
+  if (!isDecided) return 'undecided';
   state.copiedPage(shard, { of: cursor, runs: found.runs.length, next: found.next });
-  return true;
+  return 'page';
 }
 
 async function missingOf(parts: LaneParts, all: readonly RunRef[]): Promise<readonly RunRef[]> {
@@ -52,11 +57,15 @@ function differs(mine: RunDigest | undefined, theirs: RunDigest | undefined): bo
   return mine !== undefined && needsImage(mine, theirs);
 }
 
-async function sendBatch(parts: LaneParts, runs: readonly RunRef[]): Promise<void> {
+/** False while somebody else is still to decide of one. */
+async function sendBatch(parts: LaneParts, runs: readonly RunRef[]): Promise<boolean> {
+  let isDecided = true;
   for (const { run, upTo, outcome } of await pushImages(parts, runs, { repair: true })) {
     const reason = unfitReason(outcome);
-    if (reason !== undefined) {
+    if (outcome.kind === 'undecided') isDecided = false;
+    else if (reason !== undefined) {
       await parkRun(parts, { ...run, number: upTo, bytes: NO_BYTES, reason });
     }
   }
+  return isDecided;
 }

@@ -37,12 +37,14 @@ test.each(Array.from({ length: 30 }, (_, i) => i + 1))(
         pending.add(entry);
       } else if (what < 8) {
         const held = new Set<string>();
+        const isPostponing = rng.chance(0.3);
         for (const entry of queue.take({ items: rng.integer(1, 9), bytes: rng.integer(20, 200) })) {
           // Of a run, numbers are seen in order: each is the next, or one that was seen before.
           expect(entry.number).toBeLessThanOrEqual((sent.get(entry.runId) ?? 0) + 1);
           sent.set(entry.runId, Math.max(entry.number, sent.get(entry.runId) ?? 0));
           if (held.has(entry.runId) || rng.chance(0.15)) {
-            queue.hold(entry);
+            if (isPostponing) queue.postpone(entry);
+            else queue.hold(entry);
             held.add(entry.runId);
           } else {
             queue.settle(entry);
@@ -59,6 +61,7 @@ test.each(Array.from({ length: 30 }, (_, i) => i + 1))(
             if (one.runId === runId && one.number <= upTo) pending.delete(one);
         }
       } else {
+        if (rng.chance(0.5)) queue.resume();
         queue.take({ items: 3, bytes: 100 });
         queue.giveBack();
       }

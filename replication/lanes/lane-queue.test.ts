@@ -50,6 +50,32 @@ describe('the queue of a lane', () => {
     expect(queue.oldestAt()).toBe(700);
   });
 
+  it('postpones a run, also what comes later, until it is resumed, and nothing else', () => {
+    const queue = filled('0 1 1 1', '0 2 1 2', '0 3 2 1');
+    const [first, second, other] = queue.take(ALL);
+    for (const one of [first, second]) if (one) queue.postpone(one);
+    if (other) queue.settle(other);
+    queue.landed();
+    queue.offer(entry('0 5 1 3'));
+    queue.offer(entry('0 6 3 1'));
+    expect(names(queue.take(ALL))).toEqual(['0 6 3 1']);
+    queue.giveBack();
+    expect([queue.hasPostponed, queue.lowest(0 as ShardId)]).toEqual([true, 1]);
+    queue.resume();
+    expect(names(queue.take(ALL))).toEqual(['0 1 1 1', '0 2 1 2', '0 5 1 3', '0 6 3 1']);
+    expect(queue.hasPostponed).toBe(false);
+    queue.giveBack();
+  });
+
+  it('forgets what was postponed with its run, or its shard', () => {
+    const queue = filled('0 1 1 1', '1 1 2 1');
+    for (const one of queue.take(ALL)) queue.postpone(one);
+    queue.landed();
+    queue.dropRun('r1');
+    queue.drop(1 as ShardId);
+    expect([queue.size, queue.bytes, queue.hasPostponed]).toEqual([0, 0, false]);
+  });
+
   it('holds a run behind its image, also what comes later, and lets it go on in order', () => {
     const queue = filled('0 1 1 1', '0 2 1 2', '0 3 2 1', '0 4 1 3');
     const [first] = queue.take({ items: 1, bytes: 100 });

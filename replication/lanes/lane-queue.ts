@@ -5,10 +5,11 @@
  *   offered → ready → in flight → settled
  *                 ↘        ↓
  *                   behind its run's image → settled, or ready again
+ *                   postponed → ready again
  *
  * Invariants
  *  1. `lowest(shard)` is the seq of the oldest row with an entry that is not settled: positions never pass it.
- *  2. Entries of one run leave in their order, and none while the run waits for its image.
+ *  2. Entries of one run leave in their order, and none while the run waits for its image or is postponed.
  *  3. `bytes` is the sum of all that is not settled; a dropped or settled entry is never touched again.
  */
 import { epochOf, type Lineage } from '../../cell/history/lineage.ts';
@@ -35,6 +36,8 @@ export class LaneQueue {
   #flight: LaneEntry[] = [];
   /** Entries of runs that wait for their image, by run id. */
   readonly #behind = new Map<string, LaneEntry[]>();
+  /** Entries of runs of which somebody else is to decide, by run id. */
+  readonly #postponed = new Map<string, LaneEntry[]>();
   /** All entries that are not settled. */
   readonly #pending = new Set<LaneEntry>();
   /** Per shard its rows with pending entries, oldest first. */
@@ -72,7 +75,7 @@ export class LaneQueue {
     for (; next < this.#ready.length && this.#flight.length < limits.items; next += 1) {
       const entry = this.#ready[next];
       if (entry === undefined || !this.#pending.has(entry)) continue;
-      const waiting = this.#behind.get(entry.runId);
+      const waiting = this.#waitersOf(entry);
       if (waiting !== undefined) {
         waiting.push(entry);
         continue;
@@ -88,7 +91,7 @@ export class LaneQueue {
   /** The push failed: what is not settled or held of it goes first again. */
   giveBack(): void {
     const back = this.#flight.filter(
-      (entry) => this.#pending.has(entry) && !this.#behind.get(entry.runId)?.includes(entry),
+      (entry) => this.#pending.has(entry) && !this.#waitersOf(entry)?.includes(entry),
     );
     this.#ready = [...back, ...this.#ready];
     this.#flight = [];
@@ -114,9 +117,35 @@ export class LaneQueue {
   /** The entry, in flight, waits for the image of its run, and all that follows of that run behind it. */
   hold(entry: LaneEntry): void {
     if (!this.#pending.has(entry)) return;
-    const waiting = this.#behind.get(entry.runId);
+    const waiting = this.#waitersOf(entry);
     if (waiting === undefined) this.#behind.set(entry.runId, [entry]);
     else waiting.push(entry);
+  }
+
+  /** The entry, in flight, waits for `resume`, and all that follows of its run behind it; nothing else does. */
+  postpone(entry: LaneEntry): void {
+    if (!this.#pending.has(entry)) return;
+    const waiting = this.#waitersOf(entry);
+    if (waiting === undefined) this.#postponed.set(entry.runId, [entry]);
+    else waiting.push(entry);
+  }
+
+  /** The run, which waits for its image, waits for `resume` instead. */
+  postponeRun(runId: string): void {
+    const entries = this.#behind.get(runId);
+    if (entries === undefined) return;
+    this.#behind.delete(runId);
+    this.#postponed.set(runId, entries);
+  }
+
+  get hasPostponed(): boolean {
+    return this.#postponed.size > 0;
+  }
+
+  /** What was postponed goes on, first. */
+  resume(): void {
+    this.#ready = [...[...this.#postponed.values()].flat(), ...this.#ready];
+    this.#postponed.clear();
   }
 
   /** The first waiting entry of up to `count` runs. */
@@ -152,6 +181,7 @@ export class LaneQueue {
     for (const entry of this.#pending) if (entry.runId === runId) this.settle(entry);
     this.#ready = this.#ready.filter((entry) => this.#pending.has(entry));
     this.#behind.delete(runId);
+    this.#postponed.delete(runId);
   }
 
   /** Forgets what is pending of one shard, or of all. */
@@ -161,16 +191,23 @@ export class LaneQueue {
     }
     const keep = (entry: LaneEntry) => this.#pending.has(entry);
     this.#ready = this.#ready.filter(keep);
-    for (const [runId, entries] of this.#behind) {
-      const left = entries.filter(keep);
-      if (left.length === 0) this.#behind.delete(runId);
-      else this.#behind.set(runId, left);
+    for (const waiting of [this.#behind, this.#postponed]) {
+      for (const [runId, entries] of waiting) {
+        const left = entries.filter(keep);
+        if (left.length === 0) waiting.delete(runId);
+        else waiting.set(runId, left);
+      }
     }
   }
 
   /** Seq of the oldest row of a shard with something pending. */
   lowest(shard: ShardId): Seq | undefined {
     return this.#rows.get(shard)?.keys().next().value;
+  }
+
+  /** A run waits for one thing at a time. */
+  #waitersOf({ runId }: LaneEntry): LaneEntry[] | undefined {
+    return this.#behind.get(runId) ?? this.#postponed.get(runId);
   }
 
   /** Time of the oldest pending transition; undefined when there is none. */

@@ -7,7 +7,8 @@
  * Invariants
  *  1. One turn at a time; none while nothing is to do: an idle lane costs nothing.
  *  2. After a failure it waits, longer each time, and never gives up; new work does not shorten the wait.
- *  3. After `close` nothing is sent and no alarm is left.
+ *  3. What somebody else is to decide of waits by itself, longer each time, and holds up nothing else.
+ *  4. After `close` nothing is sent and no alarm is left.
  */
 import { setMaxListeners } from 'node:events';
 import type { CancelAlarm } from '../../kernel/clock.ts';
@@ -31,6 +32,9 @@ export class Lane {
   #alarm: CancelAlarm | undefined;
   #failures = 0;
   #blockedUntilMs = 0;
+  /** Times in a row that something stayed undecided, and when it is tried again. */
+  #undecided = 0;
+  #resumeAtMs: number | undefined;
   /** Monotonic time of the target's last answer. */
   #heardMs: number | undefined;
   #lettersRead = false;
@@ -91,13 +95,34 @@ export class Lane {
   async #turn(): Promise<boolean> {
     const parts = this.#parts;
     await this.#readLetters();
+    this.#resume();
     const pushed = await pushSteps(parts, this.#size);
     if (pushed) this.#heard();
+    if (parts.state.queue.hasPostponed) this.#postpone(true);
     if (parts.quota.available(parts.clock.monotonicMs()) === 0) return pushed;
     const repaired = await this.#sendAwaited();
-    const copied = await copyPage(parts);
+    const copy = this.#resumeAtMs === undefined ? await copyPage(parts) : 'undecided';
+    const copied = copy === 'page';
     if (repaired || copied) this.#heard();
+    this.#postpone(copy === 'undecided' || parts.state.queue.hasPostponed);
     return (await repairParked(parts)) || pushed || repaired || copied;
+  }
+
+  /** What was postponed is tried again when its time has come. */
+  #resume(): void {
+    const { state, clock } = this.#parts;
+    if (this.#resumeAtMs === undefined || clock.monotonicMs() < this.#resumeAtMs) return;
+    this.#resumeAtMs = undefined;
+    state.queue.resume();
+  }
+
+  #postpone(isUndecided: boolean): void {
+    if (!isUndecided) this.#undecided = 0;
+    else if (this.#resumeAtMs === undefined) {
+      this.#undecided += 1;
+      const waitMs = backOffMs(PUSH_BACK_OFF, this.#undecided, this.#rng);
+      this.#resumeAtMs = this.#parts.clock.monotonicMs() + waitMs;
+    }
   }
 
   /** The images that runs wait for. */
@@ -111,7 +136,8 @@ export class Lane {
       const { outcome, upTo, lineage } = sent;
       if (entry === undefined) continue;
       const reason = unfitReason(outcome);
-      if (reason === undefined) state.queue.release(entry.runId, { upTo, lineage });
+      if (outcome.kind === 'undecided') state.queue.postponeRun(entry.runId);
+      else if (reason === undefined) state.queue.release(entry.runId, { upTo, lineage });
       else await parkRun(this.#parts, { ...entry, reason });
     }
     return true;
@@ -140,12 +166,10 @@ export class Lane {
 
   /** After work has ended: goes on when the back-off, the quota or a repair says so, or at once if more came meanwhile. */
   #sleepOrGoOn(): void {
-    const { clock, quota, state } = this.#parts;
+    const { clock } = this.#parts;
     const nowMs = clock.monotonicMs();
-    const hasWork = state.queue.hasReady || state.queue.waiting(1).length > 0 || state.isCopying;
-    const repairAt = nextRepairAt(this.#parts);
-    if (!hasWork && repairAt === undefined) return;
-    const dueMs = hasWork ? quota.waitMs(nowMs) : Math.max(0, (repairAt ?? 0) - clock.now());
+    const dueMs = this.#dueMs(nowMs);
+    if (dueMs === undefined) return;
     // Never 0: what cannot go on now must not spin.
     const waitMs = Math.max(1, dueMs, this.#blockedUntilMs - nowMs);
     this.#alarm?.();
@@ -153,5 +177,19 @@ export class Lane {
       this.#alarm = undefined;
       this.wake();
     });
+  }
+
+  /** In how many ms there is something to do; undefined: not before something comes. */
+  #dueMs(nowMs: number): number | undefined {
+    const { clock, quota, state } = this.#parts;
+    const { queue } = state;
+    const resumeAtMs = this.#resumeAtMs ?? (queue.hasPostponed ? nowMs : undefined);
+    const resumeMs = resumeAtMs === undefined ? undefined : resumeAtMs - nowMs;
+    const copies = state.isCopying && resumeMs === undefined;
+    if (queue.hasReady || queue.waiting(1).length > 0 || copies) return quota.waitMs(nowMs);
+    const repairAt = nextRepairAt(this.#parts);
+    const repairMs = repairAt === undefined ? undefined : Math.max(0, repairAt - clock.now());
+    const due = [resumeMs, repairMs].filter((ms) => ms !== undefined);
+    return due.length === 0 ? undefined : Math.min(...due);
   }
 }

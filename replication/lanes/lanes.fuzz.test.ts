@@ -66,7 +66,10 @@ test.each(SEEDS)(
     }
     a.out.fate = () => NO_FAULT;
     b.out.fate = () => NO_FAULT;
-    for (const cell of [a, b]) cell.replicas.failure = undefined;
+    for (const cell of [a, b]) {
+      cell.replicas.failure = undefined;
+      cell.replicas.undecided.clear();
+    }
     await cells.settle();
     assertPositions(cells, written);
     expect(b.replicas.dump()).toEqual(a.replicas.dump());
@@ -86,6 +89,8 @@ async function disturb(rng: SeededRng, cells: TwoCells): Promise<void> {
   if (rng.chance(0.1)) b.replicas.failure = failing(rng, 0.5);
   if (rng.chance(0.2)) a.replicas.failure = undefined;
   if (rng.chance(0.2)) b.replicas.failure = undefined;
+  if (rng.chance(0.1)) b.replicas.undecided.add(`run-${rng.integer(1, RUNS)}`);
+  if (rng.chance(0.1)) b.replicas.undecided.clear();
 }
 
 function failing(rng: SeededRng, chance: number) {
@@ -116,6 +121,7 @@ test.each(SEEDS.slice(0, 20))(
     for (const cell of [a, b]) {
       cell.out.fate = () => NO_FAULT;
       cell.replicas.failure = undefined;
+      cell.replicas.undecided.clear();
     }
     await cells.settle();
     expect(b.replicas.dump()).toEqual(a.replicas.dump());

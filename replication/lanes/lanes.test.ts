@@ -157,6 +157,40 @@ describe('a lane', () => {
     same();
   });
 
+  it('lets a run of which somebody else is to decide wait alone, until that is done', async () => {
+    const { a, b } = make();
+    await cells.settle();
+    b.replicas.undecided.add('run-1').add('run-2');
+    const refs = [1, 2, 3, 4].map((n) => runRef(n));
+    for (let i = 0; i < 10; i += 1) {
+      a.replicas.writeMany(refs, { epoch: 1, text: `t${i}` });
+      await cells.clock.advanceSettled(200);
+      expect([1, 2, 3, 4].map((n) => b.replicas.have(`run-${n}`))).toEqual([0, 0, i + 1, i + 1]);
+    }
+    expect(cells.status()).toMatchObject({ kind: 'tail', pending: 20, deadLetters: 0, parked: 0 });
+    b.replicas.undecided.delete('run-1');
+    await cells.clock.advanceSettled(6_000);
+    expect(cells.status().pending).toBe(10);
+    b.replicas.undecided.clear();
+    await cells.settle();
+    same();
+  });
+
+  it('goes on with its steps while a copy waits for somebody else to decide of a run', async () => {
+    const { a, b, map } = make({ namespaces: [] });
+    for (let i = 0; i < 40; i += 1) a.replicas.write(runRef(i), { epoch: 1, text: 'old' });
+    b.replicas.undecided.add('run-7');
+    for (const shard of a.replicas.shards) a.replicas.checkpoint(shard);
+    map.set([namespaceOf(NS)]);
+    await cells.clock.advanceSettled(2_000);
+    expect(Object.keys(b.replicas.dump()).length).toBeGreaterThan(20);
+    expect(cells.status()).toMatchObject({ kind: 'copy', deadLetters: 0 });
+    b.replicas.undecided.clear();
+    await cells.settle();
+    expect(cells.status().kind).toBe('tail');
+    same();
+  });
+
   it('finds a step that breaks a whole push, by itself', async () => {
     const { a, b } = make();
     await cells.settle();

@@ -6,11 +6,12 @@
  *     that branch up to its number.
  *  2. A run that is not here any more needs no image: its end travels by itself.
  */
-import { AtollError } from '../../kernel/errors.ts';
+import { toAtollError } from '../../kernel/errors.ts';
+import { isDamage } from '../../cell/shard/damage.ts';
 import { NO_LINEAGE, type Lineage } from '../../cell/history/lineage.ts';
 import type { ApplyOutcome, RunImage } from '../../cell/shard/replicas.ts';
 import { callTarget, timed, type LaneParts } from './lane-parts.ts';
-import { notSettled, settledElsewhere } from './settle-lost.ts';
+import { settledElsewhere } from './settle-lost.ts';
 import { encodeImage } from '../step-codec.ts';
 
 export type RunName = { readonly workflowId: string; readonly runId: string };
@@ -39,7 +40,10 @@ export function unfitReason(outcome: ApplyOutcome): string | undefined {
   }
 }
 
-/** Outcomes in the order of `runs`. `repair`: those that end where their image ends may be damaged there. */
+/**
+ * Outcomes in the order of `runs`; `undecided`: somebody else is still to decide, try again later. `repair`: those that end where
+ * their image ends may be damaged there.
+ */
 export async function pushImages(
   parts: LaneParts,
   runs: readonly RunName[],
@@ -66,8 +70,7 @@ export async function pushImages(
     const settled = await settledElsewhere(parts, (replicas, s) =>
       replicas.adopt(image, { repair: false }, s),
     );
-    if (!settled) throw notSettled();
-    answers[i] = { kind: 'lost' };
+    if (settled) answers[i] = { kind: 'lost' };
   }
   const byRun = new Map(fit.map(({ run }, i) => [run.runId, answers[i]]));
   return fetched.map(({ run, upTo, image, outcome }) => ({
@@ -101,8 +104,13 @@ async function fetchImage(parts: LaneParts, run: RunName): Promise<Fetched> {
     const reason = `the run's image has ${bytes.length} bytes, more than ${limit} (imageMaxBytes)`;
     return { run, upTo, outcome: { kind: 'refused', reason } };
   } catch (error) {
-    if (!(error instanceof AtollError) || error.code !== 'not-found') throw error;
-    return { run, upTo: Number.MAX_SAFE_INTEGER, outcome: { kind: 'known' } };
+    const { code, message } = toAtollError(error);
+    if (code === 'not-found') {
+      return { run, upTo: Number.MAX_SAFE_INTEGER, outcome: { kind: 'known' } };
+    }
+    // What cannot be read here stops nothing else.
+    if (isDamage(error)) return { run, upTo: 0, outcome: { kind: 'refused', reason: message } };
+    throw error;
   }
 }
 

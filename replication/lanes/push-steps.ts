@@ -4,7 +4,8 @@
  * Invariants
  *  1. A step counts as acknowledged only by an answer of the target, or by a durable dead letter.
  *  2. After `gap` or `diverged` the run's later steps wait for its image.
- *  3. A push that is refused as a whole for what is in it is cut down to single steps; a single one that goes on being
+ *  3. A step that somebody else is to decide of postpones its own run alone.
+ *  4. A push that is refused as a whole for what is in it is cut down to single steps; a single one that goes on being
  *     refused is dead-lettered, so that it stops its own run alone.
  */
 import { AtollError, toAtollError, type ErrorCode } from '../../kernel/errors.ts';
@@ -12,7 +13,7 @@ import type { ApplyOutcome } from '../../cell/shard/replicas.ts';
 import type { LaneEntry } from './lane-queue.ts';
 import { callTarget, type LaneParts } from './lane-parts.ts';
 import { parkRun } from './park-run.ts';
-import { notSettled, settledElsewhere } from './settle-lost.ts';
+import { settledElsewhere } from './settle-lost.ts';
 import { decodeReplicatedStep } from '../step-codec.ts';
 
 /** Errors that may be the fault of what was sent. */
@@ -96,19 +97,26 @@ async function settle(
   await settleUndecided(parts, undecided);
 }
 
-/** @throws AtollError `unavailable` while somebody is still to decide */
+/** In the order of each run: behind one that stays undecided nothing is tried. */
 async function settleUndecided(parts: LaneParts, entries: readonly LaneEntry[]): Promise<void> {
-  let open = false;
+  const { queue } = parts.state;
+  const open = new Set<string>();
   for (const entry of entries) {
+    if (open.has(entry.runId)) {
+      queue.postpone(entry);
+      continue;
+    }
     const step = decodeReplicatedStep(entry.bytes);
     const settled = await settledElsewhere(parts, async (replicas, signal) => {
       const [outcome] = await replicas.apply([step], signal);
       return outcome;
     });
-    if (settled) parts.state.queue.settle(entry);
-    else open = true;
+    if (settled) queue.settle(entry);
+    else {
+      open.add(entry.runId);
+      queue.postpone(entry);
+    }
   }
-  if (open) throw notSettled();
 }
 
 async function suspect(

@@ -5,7 +5,6 @@
  *  1. Nothing that lost counts as settled before the acting cell has it, or another lane leads there.
  */
 import type { ApplyOutcome, Replicas } from '../../cell/shard/replicas.ts';
-import { AtollError } from '../../kernel/errors.ts';
 import { timed, type LaneParts } from './lane-parts.ts';
 
 /**
@@ -23,9 +22,4 @@ export async function settledElsewhere(
   if (active !== cellId) return true;
   const outcome = await timed(parts, 'settling what lost', (signal) => apply(replicas, signal));
   return outcome?.kind === 'lost';
-}
-
-/** Nobody has it yet: to be tried again. */
-export function notSettled(): AtollError {
-  return new AtollError('unavailable', 'a losing branch waits for the cell that acts');
 }

@@ -36,6 +36,8 @@ export class FakeReplicas implements Replicas {
   readonly #shards: Shard[];
   readonly #now: () => number;
   #feed: LaneFeed | undefined;
+  /** Runs of which somebody else is to decide. */
+  readonly undecided = new Set<string>();
   /** Makes a call fail: thrown before anything is done. */
   failure: (() => Error | undefined) | undefined;
   /** Digests that the store has instead of the true ones: a corrupted replica. */
@@ -155,6 +157,7 @@ export class FakeReplicas implements Replicas {
   async adopt(image: RunImage): Promise<ApplyOutcome> {
     this.#fail();
     const { namespaceId, workflowId, runId } = image.state;
+    if (this.undecided.has(runId)) return { kind: 'undecided' };
     const run = this.#runOf({ namespaceId, workflowId, runId });
     const theirs = JSON.parse(Buffer.from(image.events[0] ?? NO_EVENTS).toString()) as Step[];
     if (this.corrupted.delete(runId)) return { kind: 'applied' };
@@ -249,6 +252,7 @@ export class FakeReplicas implements Replicas {
 
   #applyOne(step: ReplicatedStep): ApplyOutcome {
     const { namespaceId, workflowId, runId, number, epoch } = step.transition;
+    if (this.undecided.has(runId)) return { kind: 'undecided' };
     const text = textOf(step);
     const ref = { namespaceId, workflowId, runId };
     const known = this.#at(this.shardOf(runId)).runs.get(runId);
