@@ -3,22 +3,19 @@
  * over the shared database, everything behind its gate.
  */
 import type { Admission } from '../../cell/frontend/admission.ts';
-import { allowAll } from '../../cell/frontend/authorise.ts';
-import { defaultFrontendConfig } from '../../cell/frontend/config.ts';
-import { Frontend } from '../../cell/frontend/frontend.ts';
-import { InMemoryMatching } from '../../cell/matching/in-memory-matching.ts';
+import type { Frontend } from '../../cell/frontend/frontend.ts';
 import type { ShardConfig } from '../../cell/shard/config.ts';
-import { ShardHost } from '../../cell/shard/shard-host.ts';
+import type { ShardHost } from '../../cell/shard/shard-host.ts';
 import type { Stop } from '../../cell/shard/shard-owner.ts';
-import { MemoryStore } from '../../cell/storage/memory/memory-store.ts';
+import type { MemoryStore } from '../../cell/storage/memory/memory-store.ts';
 import type { StoreFaults } from '../../cell/storage/memory/store-faults.ts';
 import type { ShardId } from '../../cell/storage/shard-log.ts';
 import type { Visibility } from '../../cell/visibility/visibility.ts';
 import type { SeededRng } from '../../kernel/testing/seeded-rng.ts';
-import { TokenKeyRing } from '../../wire/signed-token.ts';
 import type { Faults } from './faults.ts';
 import { HeldTakeover } from './held-takeover.ts';
-import { HostGate, throughGate } from './host-gate.ts';
+import { HostGate } from './host-gate.ts';
+import { openStore, serveShards } from './served-shards.ts';
 import type { Trace } from './trace.ts';
 import { UnheardAppend } from './unheard-append.ts';
 import type { WatchedDatabase } from './watched-database.ts';
@@ -49,11 +46,6 @@ export type Host = {
   readonly frontend: Frontend;
 };
 
-const tokens = new TokenKeyRing({
-  keys: [{ id: 1, secret: new Uint8Array(32).fill(7) }],
-  current: 1,
-});
-
 const admission: Admission = {
   admit: () => Promise.resolve({ namespace: NAMESPACE, namespaceId: NAMESPACE_ID, epoch: EPOCH }),
   find: () => undefined,
@@ -74,25 +66,14 @@ export function startHost(world: CellWorld, options: HostOptions): Host {
   const { time, database, trace } = world;
   const { name, shards, rng } = options;
   const gate = new HostGate(time, options.wallOffsetMs);
-  const claims = rng.fork('claims');
-  const store = new MemoryStore(database, {
-    clock: time,
-    claimStep: () => claims.integer(1, 1_000_000),
-    rng: rng.fork('store'),
-    faults: storeFaults(world, options),
-    latencyMs: { from: 0.3, to: 3 },
-  });
-  const logger = trace.log(name);
-  const matching = new InMemoryMatching({ clock: gate });
-  const index = throughGate(gate, world.visibility);
-  const shardHost = new ShardHost({
-    log: throughGate(gate, store),
-    views: throughGate(gate, store.views),
-    index,
-    matching,
-    clock: gate,
-    rng: rng.fork('shards'),
-    logger,
+  const store = openStore(database, { time, rng, faults: storeFaults(world, options) });
+  const served = serveShards({
+    gate,
+    rng,
+    store,
+    visibility: world.visibility,
+    admission,
+    logger: trace.log(name),
     config: world.config,
     shardCount: world.shardCount,
     shards,
@@ -102,20 +83,8 @@ export function startHost(world: CellWorld, options: HostOptions): Host {
       options.onShardStopped(host, shard, stop);
     },
   });
-  const frontend = new Frontend({
-    engine: shardHost,
-    matching,
-    visibility: index,
-    admission,
-    authoriser: allowAll,
-    tokens,
-    clock: gate,
-    rng: rng.fork('frontend'),
-    log: logger,
-    config: defaultFrontendConfig,
-  });
-  const host: Host = { name, gate, store, shards, stopped: new Map(), shardHost, frontend };
-  void shardHost.open();
+  const host: Host = { name, gate, store, shards, stopped: new Map(), ...served };
+  void host.shardHost.open();
   return host;
 }
 

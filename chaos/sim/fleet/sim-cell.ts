@@ -6,17 +6,14 @@
  *  1. What a cell keeps is the database, dead letters, losses and its last known map; a crash takes all else.
  *  2. A process whose shard stopped ends, and another one comes.
  */
-import { allowAll } from '../../../cell/frontend/authorise.ts';
-import { defaultFrontendConfig } from '../../../cell/frontend/config.ts';
 import { FleetAdmission } from '../../../cell/frontend/fleet-admission.ts';
-import { Frontend } from '../../../cell/frontend/frontend.ts';
-import { InMemoryMatching } from '../../../cell/matching/in-memory-matching.ts';
+import type { Frontend } from '../../../cell/frontend/frontend.ts';
 import type { ShardConfig } from '../../../cell/shard/config.ts';
 import { PlacementViews } from '../../../cell/shard/placement-views.ts';
 import type { Replicas } from '../../../cell/shard/replicas.ts';
-import { ShardHost } from '../../../cell/shard/shard-host.ts';
+import type { ShardHost } from '../../../cell/shard/shard-host.ts';
 import type { Stop } from '../../../cell/shard/shard-owner.ts';
-import { MemoryStore } from '../../../cell/storage/memory/memory-store.ts';
+import type { MemoryStore } from '../../../cell/storage/memory/memory-store.ts';
 import type { ShardId } from '../../../cell/storage/shard-log.ts';
 import { MemoryVisibility } from '../../../cell/visibility/memory/memory-visibility.ts';
 import { CachedFleetMap } from '../../../fleet/cached-map.ts';
@@ -32,9 +29,9 @@ import { MemoryDeadLetters } from '../../../replication/memory/dead-letters.ts';
 import { PlacementFollower } from '../../../replication/placement-follower.ts';
 import { Receiver } from '../../../replication/receiver/receiver.ts';
 import { SourceReports } from '../../../replication/receiver/source-reports.ts';
-import { TokenKeyRing } from '../../../wire/signed-token.ts';
 import type { Faults } from '../faults.ts';
 import { HostGate, throughGate } from '../host-gate.ts';
+import { openStore, serveShards } from '../served-shards.ts';
 import type { Trace } from '../trace.ts';
 import { WatchedDatabase } from '../watched-database.ts';
 import type { WorldTime } from '../world-time.ts';
@@ -72,10 +69,6 @@ export type CellProcess = Reached & {
   readonly sender: LaneSender;
 };
 
-const tokens = new TokenKeyRing({
-  keys: [{ id: 1, secret: new Uint8Array(32).fill(7) }],
-  current: 1,
-});
 const RESTART_MS = 200;
 
 export class SimCell {
@@ -185,14 +178,7 @@ export class SimCell {
 
   #store(gate: HostGate, rng: SeededRng): MemoryStore {
     const { time, faults } = this.#parts;
-    const claims = rng.fork('claims');
-    const store = new MemoryStore(this.database, {
-      clock: time,
-      claimStep: () => claims.integer(1, 1_000_000),
-      rng: rng.fork('store'),
-      faults,
-      latencyMs: { from: 0.3, to: 3 },
-    });
+    const store = openStore(this.database, { time, rng, faults });
     gate.onDeath(() => store.breakConnection());
     return store;
   }
@@ -206,18 +192,14 @@ export class SimCell {
   }) {
     const { gate, rng, store, map, sender } = on;
     const { config, shardCount } = this.#plan;
-    const logger = this.#parts.trace.log(`cell ${this.id}`);
-    const matching = new InMemoryMatching({ clock: gate });
-    const index = throughGate(gate, this.#visibility);
     const placements = new PlacementViews(map, this.id);
-    const shardHost = new ShardHost({
-      log: throughGate(gate, store),
-      views: throughGate(gate, store.views),
-      index,
-      matching,
-      clock: gate,
-      rng: rng.fork('shards'),
-      logger,
+    return serveShards({
+      gate,
+      rng,
+      store,
+      visibility: this.#visibility,
+      admission: new FleetAdmission(map, this.id),
+      logger: this.#parts.trace.log(`cell ${this.id}`),
       config,
       shardCount,
       shards: Array.from({ length: shardCount }, (_, shard) => shard as ShardId),
@@ -226,19 +208,6 @@ export class SimCell {
       lanes: sender,
       onShardStopped: (shard, stop) => this.#stopped(gate, shard, stop),
     });
-    const frontend = new Frontend({
-      engine: shardHost,
-      matching,
-      visibility: index,
-      admission: new FleetAdmission(map, this.id),
-      authoriser: allowAll,
-      tokens,
-      clock: gate,
-      rng: rng.fork('frontend'),
-      log: logger,
-      config: defaultFrontendConfig,
-    });
-    return { shardHost, frontend };
   }
 
   #stopped(gate: HostGate, shard: ShardId, stop: Stop): void {
