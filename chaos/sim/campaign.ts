@@ -35,7 +35,7 @@ export async function runCampaign(kind: WorldKind, options: CampaignOptions): Pr
   const runs = jobs > 1 ? runForked(kind, plan, jobs) : runHere(kind, plan);
   for await (const run of runs) {
     for (const [i, { names, tally }] of sums.entries()) {
-      for (const name of names) tally.add(name, run.counts[i]?.get(name));
+      for (const name of names) tally.add(name, run.counts[i]?.get(name) ?? 0);
     }
     counts.done += 1;
     counts.cpuMs += run.cpuMs;
