@@ -33,6 +33,8 @@ export type LoadOptions = {
   /** Between two calls of a lane. */
   readonly pauseMs: number;
   readonly workflow: 'working' | 'dwelling';
+  /** Before each workflow id, where several loads follow one another. */
+  readonly prefix?: string | undefined;
 };
 
 type OpenRun = { readonly workflowId: string; readonly runId: string };
@@ -99,7 +101,8 @@ export class Load {
     }
   }
 
-  async #start(workflowId: string): Promise<OpenRun | undefined> {
+  async #start(name: string): Promise<OpenRun | undefined> {
+    const workflowId = `${this.#options.prefix ?? ''}${name}`;
     const handle = await this.#call('start', () =>
       this.#client.workflow.start(this.#options.workflow, { workflowId, taskQueue: TASK_QUEUE }),
     );

@@ -48,7 +48,7 @@ export async function thereAndBack(options: ThereAndBack): Promise<readonly stri
   return withClient(fleet.address, NAMESPACE, async (client) => {
     const findings: string[] = [];
     for (let n = 1; n <= options.times; n += 1) {
-      const found = await once(fleet, client, options);
+      const found = await once(fleet, client, { ...options, prefix: `${n}-` });
       findings.push(...found.map((finding) => `time ${n}: ${finding}`));
     }
     return findings;
@@ -58,10 +58,10 @@ export async function thereAndBack(options: ThereAndBack): Promise<readonly stri
 async function once(
   fleet: MoveFleet,
   client: Client,
-  options: ThereAndBack,
+  options: ThereAndBack & { readonly prefix: string },
 ): Promise<readonly string[]> {
-  const { open, lanes, gapMs, say } = options;
-  const load = new Load(client, { open, lanes, pauseMs: PAUSE_MS, workflow: 'dwelling' });
+  const { gapMs, say } = options;
+  const load = new Load(client, { ...options, pauseMs: PAUSE_MS, workflow: 'dwelling' });
   try {
     await load.begin();
     await sleep(systemClock, CALM_MS);
@@ -92,7 +92,11 @@ async function once(
 }
 
 /** Resolves with how long the command took, ms. */
-async function failOver(fleet: MoveFleet, to: string, say: (text: string) => void): Promise<number> {
+async function failOver(
+  fleet: MoveFleet,
+  to: string,
+  say: (text: string) => void,
+): Promise<number> {
   const beganMs = systemClock.monotonicMs();
   const err = await done(fleet, `failover ${NAMESPACE} --to ${to} --force`);
   const tookMs = Math.round(systemClock.monotonicMs() - beganMs);
@@ -113,7 +117,10 @@ async function untilEqual(
       say(`equal after ${tookMs} ms: ${out.trim()}`);
       return [];
     }
-    if (tookMs > EQUAL_MS) return [`the cells differ: ${out}${err}`];
+    if (tookMs > EQUAL_MS) {
+      const { out: status } = await fleet.atoll(`move status ${NAMESPACE}`);
+      return [`the cells differ after ${tookMs} ms: ${out}${err}${status}`];
+    }
     await sleep(systemClock, LOOK_MS);
   }
 }
