@@ -29,8 +29,13 @@ export function chained(chain: Chain, events: Uint8Array): Chain {
   return { lastEventId, hash };
 }
 
+/** Hashes of states, which never change: as long as somebody holds the state. */
+const hashes = new WeakMap<RunState, string>();
+
 export function stateHash(state: RunState): string {
-  return hashOf(encodeState(state));
+  let hash = hashes.get(state);
+  if (hash === undefined) hashes.set(state, (hash = hashOf(encodeState(state))));
+  return hash;
 }
 
 /** Of pointer and ledger; the order of entries is each cell's own. */

@@ -19,7 +19,7 @@ import type {
   VerifyAsk,
   VerifyReport,
 } from './control.ts';
-import { DigestComparer } from '../digests/digest-compare.ts';
+import { DigestComparer, type Compared } from '../digests/digest-compare.ts';
 import type { FollowedMap } from '../followed-map.ts';
 import type { LaneSender } from '../lanes/lane-sender.ts';
 import type { LossRecorder } from '../losses/loss-recorder.ts';
@@ -44,6 +44,8 @@ const LOOK_AGAIN_MS = 50;
 
 export class ServedCellControl implements CellControl {
   readonly #parts: CellControlParts;
+  /** The last comparison with each replica: one a namespace and cell that keeps it. */
+  readonly #compared = new Map<string, { readonly epoch: number; readonly compared: Compared }>();
 
   constructor(parts: CellControlParts) {
     this.#parts = parts;
@@ -90,8 +92,36 @@ export class ServedCellControl implements CellControl {
         `Cell ${cellId} is not active for namespace ${namespaceId} and repairs nobody: ask cell ${placement.active}.`,
       );
     }
-    const parts = { replicas, clock, config, peer: peerOf(against) };
-    return new DigestComparer({ namespaceId, repair, recompute: repair }, parts).run(signal);
+    const { epoch, state } = placement;
+    const key = `${namespaceId}/${against}`;
+    const known = ask.changed === true ? this.#compared.get(key) : undefined;
+    const comparer = new DigestComparer(
+      {
+        ...{ namespaceId, repair, recompute: repair },
+        ...(known?.epoch === epoch ? { known: known.compared } : {}),
+        // Before a handover what moves is left to it; in it nothing moves, and what does not match is looked at again.
+        looks: ask.changed === true && state.kind === 'active' ? 'one' : 'all',
+      },
+      { replicas, clock, config, peer: peerOf(against) },
+    );
+    const report = await comparer.run(signal);
+    this.#remember(key, { namespaceId, epoch, compared: comparer.compared });
+    return report;
+  }
+
+  /** Of an epoch that is over nothing is kept: another cell may have decided since. */
+  #remember(
+    key: string,
+    of: {
+      readonly namespaceId: string;
+      readonly epoch: number;
+      readonly compared: Compared | undefined;
+    },
+  ): void {
+    const { namespaceId, epoch, compared } = of;
+    const placement = this.#parts.map.namespaceById(namespaceId)?.placement;
+    if (compared && placement?.epoch === epoch) this.#compared.set(key, { epoch, compared });
+    else this.#compared.delete(key);
   }
 
   async estimateLoss(ask: { readonly namespaceId: string }): Promise<readonly LossEstimate[]> {

@@ -26,9 +26,16 @@ describe('the comparer', () => {
       config: replicationConfig(),
     });
 
-  async function verify(repair: boolean, meanwhile: () => void = () => {}): Promise<VerifyReport> {
-    const ask = { namespaceId: NS, against: 'b', repair };
-    const asked = control().verify(ask, new AbortController().signal);
+  const verify = (repair: boolean, meanwhile?: () => void) =>
+    ended(
+      control().verify({ namespaceId: NS, against: 'b', repair }, new AbortController().signal),
+      meanwhile,
+    );
+
+  async function ended(
+    asked: Promise<VerifyReport>,
+    meanwhile: () => void = () => {},
+  ): Promise<VerifyReport> {
     let report: VerifyReport | undefined;
     void asked.then((done) => (report = done));
     while (report === undefined) {
@@ -97,6 +104,65 @@ describe('the comparer', () => {
     expect(report.different).toEqual([
       { workflowId: 'w-stray', runId: 'run-stray', what: 'extra' },
     ]);
+  });
+
+  describe('that remembers what was equal', () => {
+    const signal = new AbortController().signal;
+    const all = { namespaceId: NS, against: 'b', repair: false };
+    const changed = { ...all, changed: true };
+
+    /** All executions were compared once; what is asked of the other cell from here on is counted. */
+    async function compared() {
+      const remembering = control();
+      await ended(remembering.verify(all, signal));
+      cells.a.out.calls.clear();
+      return remembering;
+    }
+
+    it('looks only at what has changed since, in one call', async () => {
+      const remembering = await compared();
+      for (const n of [3, 5, 500]) {
+        cells.a.replicas.write(runRef(n), { epoch: 1, text: 'y' });
+      }
+      await cells.settle();
+      cells.a.out.calls.clear();
+      const report = await ended(remembering.verify(changed, signal));
+      expect(report).toMatchObject({ compared: 3, equal: 3, differences: 0, moving: 0 });
+      expect(cells.a.out.calls.get('digests')).toBe(1);
+      expect(cells.a.out.calls.get('runs')).toBeUndefined();
+      expect(await ended(remembering.verify(changed, signal))).toMatchObject({ compared: 0 });
+    });
+
+    it('keeps in mind what was not equal, until it is', async () => {
+      const remembering = control();
+      cells.b.replicas.corrupted.set('run-7', { state: 'other' });
+      expect(await ended(remembering.verify(all, signal))).toMatchObject({ differences: 1 });
+      const unequal = { compared: 1, equal: 0, moving: 1 };
+      expect(await ended(remembering.verify(changed, signal))).toMatchObject(unequal);
+      cells.b.replicas.corrupted.clear();
+      expect(await ended(remembering.verify(changed, signal))).toMatchObject({ equal: 1 });
+    });
+
+    it('does not wait for what moves before a handover, and is sure of it in one', async () => {
+      const remembering = await compared();
+      cells.b.replicas.corrupted.set('run-7', { state: 'other' });
+      cells.a.replicas.write(runRef(7), { epoch: 1, text: 'y' });
+      const beganMs = cells.clock.monotonicMs();
+      const before = await ended(remembering.verify(changed, signal));
+      expect(before).toMatchObject({ moving: 1, differences: 0 });
+      expect(cells.clock.monotonicMs() - beganMs).toBeLessThanOrEqual(50);
+      await cells.settle();
+      cells.map.set([namespaceOf(NS, { state: { kind: 'handover', moveId: 'm', to: 'b' } })]);
+      const within = await ended(remembering.verify(changed, signal));
+      expect(within).toMatchObject({ compared: 1, moving: 0, differences: 1 });
+    });
+
+    it('compares all again in another epoch, and where nothing is remembered', async () => {
+      const remembering = await compared();
+      cells.map.set([namespaceOf(NS, { epoch: 3 })]);
+      expect(await ended(remembering.verify(changed, signal))).toMatchObject({ compared: 450 });
+      expect(await ended(control().verify(changed, signal))).toMatchObject({ compared: 450 });
+    });
   });
 
   it('lets only the active cell repair, and only a cell that keeps a copy', async () => {

@@ -1,46 +1,54 @@
 /**
- * Holds every execution of a namespace against another cell, at the same transition number (PROTOCOLS 10), and repairs by
- * image what differs.
+ * Holds the executions of a namespace against another cell, at the same transition number (PROTOCOLS 10), and repairs what
+ * differs (repair-runs.ts): all of them, or those that may have changed since a comparison that is known.
  *
  * Invariants
- *  1. A run that moves is looked at again; it counts as different only if it differs at the same transition, or if the two
- *     sides stand still at different ones. Where the other side is behind, a lane may be bringing it: all looks are taken,
- *     further and further apart.
+ *  1. A run that moves is looked at again before it is said to differ (run-looker.ts).
  *  2. A difference that was repaired is looked at again before it counts as repaired.
- *  3. Memory is bounded by some pages, whatever the number of runs; at most `MAX_LISTED` differences are listed, all are counted.
+ *  3. Memory is bounded by some pages and `MAX_OPEN` runs, whatever the number of runs; at most `MAX_LISTED` differences are
+ *     listed, all are counted.
+ *  4. What is left out was found equal by the comparison that is known, and has not changed here since; the other cell changes
+ *     a run only by what changed here.
  */
 import type { RunRef } from '../../cell/shard/engine.ts';
-import type { Replicas, RunDigest } from '../../cell/shard/replicas.ts';
 import type { Seq, ShardId } from '../../cell/storage/shard-log.ts';
-import { sleep, type Clock } from '../../kernel/clock.ts';
-import type { ReplicationConfig } from '../config.ts';
 import type { DigestDifference, VerifyReport } from '../control/control.ts';
-import { compareDigests, type DigestVerdict } from './digest-verdict.ts';
-import type { ReplicaPeer } from '../peer.ts';
-import { encodeImage } from '../step-codec.ts';
-
-export type ComparerParts = {
-  readonly replicas: Replicas;
-  readonly peer: ReplicaPeer;
-  readonly clock: Clock;
-  readonly config: ReplicationConfig;
-};
+import type { DigestVerdict } from './digest-verdict.ts';
+import { removeRuns, replaceRuns } from './repair-runs.ts';
+import { RunLooker, type ComparerParts, type Looked, type OpenRun } from './run-looker.ts';
 
 export type CompareAsk = {
   readonly namespaceId: string;
   readonly repair: boolean;
   /** Read all that is stored instead of what is kept incrementally. */
   readonly recompute: boolean;
+  /** Only what changed since this comparison, and what was not equal in it. Runs that only the other cell has are not sought. */
+  readonly known?: Compared | undefined;
+  /** `one`: what is not equal at once is called moving, without waiting. */
+  readonly looks?: 'one' | 'all' | undefined;
 };
 
 /** Differences that a report lists. */
 const MAX_LISTED = 100;
-const SHARDS_AT_ONCE = 4;
+/** Pages under way; while a handover compares, calls are held. */
+const CHUNKS_AT_ONCE = 4;
+/** Runs that wait for another look, or that are not equal and remembered. */
+const MAX_OPEN = 2_000;
+/** What is still different after a repair is mended again: where a pointer could not be read, its ledger shows only then. */
+const REPAIRS = 3;
 
 type Tally = { -readonly [Key in keyof VerifyReport]: VerifyReport[Key] } & {
   different: DigestDifference[];
 };
-type Looked = RunRef & { readonly verdict: DigestVerdict };
+
+/**
+ * What a comparison leaves behind: every run that has not changed since these rows of the log, and is not among the unequal
+ * ones, was found equal. A run that changes does so by a row of its own shard.
+ */
+export type Compared = {
+  readonly since: ReadonlyMap<ShardId, Seq>;
+  readonly unequal: readonly RunRef[];
+};
 
 export class DigestComparer {
   readonly #parts: ComparerParts;
@@ -53,93 +61,120 @@ export class DigestComparer {
     moving: 0,
     repaired: 0,
   };
+  readonly #looker: RunLooker;
+  readonly #since = new Map<ShardId, Seq>();
+  readonly #open: OpenRun[] = [];
+  readonly #unequal: RunRef[] = [];
 
   constructor(ask: CompareAsk, parts: ComparerParts) {
     this.#ask = ask;
     this.#parts = parts;
+    this.#looker = new RunLooker(ask, parts);
   }
 
-  /** Compares all. One call per comparer. */
+  /** One call per comparer. */
   async run(signal: AbortSignal): Promise<VerifyReport> {
-    await this.#compareOurs(signal);
-    await this.#findExtra(signal);
+    await this.#lookAtOurs(signal);
+    await this.#settleOpen(signal);
+    if (this.#ask.known === undefined) await this.#findExtra(signal);
     return this.#tally;
   }
 
-  /** Some shards at a time: a page waits for its moving runs, and calls are held while a handover compares. */
-  async #compareOurs(signal: AbortSignal): Promise<void> {
-    const { shardCount } = this.#parts.replicas;
-    let next = 0;
+  /** What the next comparison may rest on; undefined: nothing, since too much is not equal. */
+  get compared(): Compared | undefined {
+    if (this.#unequal.length > MAX_OPEN) return undefined;
+    return { since: this.#since, unequal: this.#unequal };
+  }
+
+  async #lookAtOurs(signal: AbortSignal): Promise<void> {
+    const chunks = this.#chunks(signal);
     const lane = async () => {
-      while (next < shardCount) {
-        const shard = next as ShardId;
-        next += 1;
-        await this.#compareShard(shard, signal);
+      for (;;) {
+        const { value: chunk, done } = await chunks.next();
+        if (done === true) return;
+        await this.#lookAt(chunk, signal);
       }
     };
-    await Promise.all(Array.from({ length: Math.min(shardCount, SHARDS_AT_ONCE) }, lane));
+    await Promise.all(Array.from({ length: CHUNKS_AT_ONCE }, lane));
   }
 
-  async #compareShard(shard: ShardId, signal: AbortSignal): Promise<void> {
-    const { replicas, config } = this.#parts;
-    const ask = { shard, namespaceId: this.#ask.namespaceId, afterSeq: 0 as Seq };
-    let after: string | undefined;
-    do {
-      const page = await replicas.runsOf(ask, { after, limit: config.copyPageRuns }, signal);
-      await this.#comparePage(page.runs, signal);
-      after = page.next;
-    } while (after !== undefined);
+  async #lookAt(runs: readonly RunRef[], signal: AbortSignal): Promise<void> {
+    const { done, open } = await this.#looker.look(
+      runs.map((run) => ({ run })),
+      signal,
+    );
+    await this.#conclude(done, signal);
+    this.#open.push(...open);
+    if (this.#open.length >= MAX_OPEN) await this.#settleOpen(signal);
   }
 
-  async #comparePage(runs: readonly RunRef[], signal: AbortSignal): Promise<void> {
-    const looked = await this.#settled(runs, signal);
-    // Gone on both sides since the page was read: nothing to compare.
+  /** Those that were not equal at once, all together. */
+  async #settleOpen(signal: AbortSignal): Promise<void> {
+    const open = this.#open.splice(0);
+    if (this.#ask.looks === 'one') {
+      this.#tally.compared += open.length;
+      this.#tally.moving += open.length;
+      this.#remember(open);
+      return;
+    }
+    await this.#conclude(await this.#looker.settle(open, signal), signal);
+  }
+
+  async #conclude(looked: readonly Looked[], signal: AbortSignal): Promise<void> {
+    // Gone on both sides since its page was read: nothing to compare.
     const there = looked.filter(({ verdict }) => verdict !== 'gone');
     this.#tally.compared += there.length;
     this.#tally.equal += there.filter(({ verdict }) => verdict === 'equal').length;
     this.#tally.moving += there.filter(({ verdict }) => verdict === 'moving').length;
-    const different = there.filter(({ verdict }) => isDifference(verdict));
+    this.#remember(there.filter(({ verdict }) => verdict !== 'equal'));
+    await this.#found(
+      there.filter(({ verdict }) => isDifference(verdict)),
+      signal,
+    );
+  }
+
+  async #found(different: readonly Looked[], signal: AbortSignal): Promise<void> {
     this.#report(different);
     if (this.#ask.repair && different.length > 0) await this.#repair(different, signal);
   }
 
-  /** Looks until nothing of the page is undecided, or often enough. */
-  async #settled(runs: readonly RunRef[], signal: AbortSignal): Promise<readonly Looked[]> {
-    const { clock, config } = this.#parts;
-    const done: Looked[] = [];
-    let open = runs;
-    let before = new Map<string, readonly [mine: number, theirs: number]>();
-    for (let look = 1; open.length > 0; look += 1) {
-      const pairs = await this.#pairs(open, signal);
-      const isLast = look >= config.compareLooks;
-      const seen = new Map<string, readonly [number, number]>();
-      const again: RunRef[] = [];
-      for (const { run, mine, theirs } of pairs) {
-        const at = [mine?.transition ?? 0, theirs?.transition ?? 0] as const;
-        const known = before.get(run.runId);
-        const stands = known?.[0] === at[0] && known[1] === at[1];
-        const verdict = compareDigests(mine, theirs, { stands });
-        seen.set(run.runId, at);
-        // A difference may be a step that is on its way: it must show twice, and where the other side is behind, to the end.
-        const isBehind = at[1] < at[0];
-        const isSure = verdict === 'equal' || (stands && verdict !== 'moving' && !isBehind);
-        if (isSure) done.push({ ...run, verdict });
-        else if (isLast) done.push({ ...run, verdict: isBehind && !stands ? 'moving' : verdict });
-        else again.push(run);
-      }
-      open = again;
-      before = seen;
-      if (open.length > 0) await sleep(clock, config.compareAgainMs * 2 ** (look - 1), signal);
-    }
-    return done;
+  #remember(unequal: readonly OpenRun[]): void {
+    if (this.#unequal.length > MAX_OPEN) return;
+    this.#unequal.push(...unequal.map(({ run }) => run));
   }
 
-  async #pairs(runs: readonly RunRef[], signal: AbortSignal): Promise<readonly Pair[]> {
-    const { replicas, peer } = this.#parts;
-    const { namespaceId, recompute } = this.#ask;
-    const mine = await replicas.digests(runs, { recompute }, signal);
-    const theirs = await peer.digests({ namespaceId, runs, recompute }, signal);
-    return runs.map((run, i) => ({ run, mine: mine[i], theirs: theirs[i] }));
+  /** The runs to look at, a page at a time, whichever shard they are of. */
+  async *#chunks(signal: AbortSignal): AsyncGenerator<readonly RunRef[], undefined> {
+    const { replicas, config } = this.#parts;
+    const chunk = [...(this.#ask.known?.unequal ?? [])];
+    for (let shard = 0; shard < replicas.shardCount; shard += 1) {
+      for await (const runs of this.#runsOf(shard as ShardId, signal)) {
+        chunk.push(...runs);
+        while (chunk.length >= config.copyPageRuns) yield chunk.splice(0, config.copyPageRuns);
+      }
+    }
+    if (chunk.length > 0) yield chunk;
+    return undefined;
+  }
+
+  /** Each once: what comes with the first page may come again. */
+  async *#runsOf(shard: ShardId, signal: AbortSignal): AsyncGenerator<readonly RunRef[]> {
+    const { replicas, config } = this.#parts;
+    const { namespaceId, known } = this.#ask;
+    const ask = { shard, namespaceId, afterSeq: known?.since.get(shard) ?? (0 as Seq) };
+    const first = new Set<string>();
+    let after: string | undefined;
+    do {
+      const page = await replicas.runsOf(ask, { after, limit: config.copyPageRuns }, signal);
+      if (after === undefined) this.#since.set(shard, page.asOf);
+      const fresh = page.runs.filter(({ runId }) => !first.has(runId));
+      if (after === undefined) {
+        const byId = new Map(fresh.map((run) => [run.runId, run]));
+        for (const runId of byId.keys()) first.add(runId);
+        yield [...byId.values()];
+      } else yield fresh;
+      after = page.next;
+    } while (after !== undefined);
   }
 
   /** Runs that only the other cell has. */
@@ -160,48 +195,63 @@ export class DigestComparer {
   }
 
   async #extraOf(runs: readonly RunRef[], signal: AbortSignal): Promise<void> {
-    const mine = await this.#parts.replicas.digests(runs, { recompute: false }, signal);
-    const unknown = runs.filter((_, i) => mine[i] === undefined);
+    const unknown = await this.#parts.replicas.missing(runs, signal);
     if (unknown.length === 0) return;
-    const extra = (await this.#settled(unknown, signal)).filter(
-      ({ verdict }) => verdict === 'extra',
-    );
+    const looked = await this.#settled(unknown, signal);
+    const extra = looked.filter(({ verdict }) => verdict === 'extra');
     this.#tally.compared += extra.length;
-    this.#report(extra);
+    this.#remember(extra);
+    await this.#found(extra, signal);
   }
 
-  /** Sends the images of what is different, and looks again. */
+  async #settled(runs: readonly RunRef[], signal: AbortSignal): Promise<readonly Looked[]> {
+    const { done, open } = await this.#looker.look(
+      runs.map((run) => ({ run })),
+      signal,
+    );
+    return [...done, ...(await this.#looker.settle(open, signal))];
+  }
+
+  /** Mends what is different, and looks again. */
   async #repair(different: readonly Looked[], signal: AbortSignal): Promise<void> {
-    const { replicas, peer, config } = this.#parts;
+    const { config, ...parts } = this.#parts;
     const { namespaceId } = this.#ask;
-    for (let i = 0; i < different.length; i += config.imageBatch) {
-      const batch = different.slice(i, i + config.imageBatch);
-      const images = await Promise.all(batch.map((run) => replicas.image(refOf(run), signal)));
-      await peer.pushImages({ namespaceId, images: images.map(encodeImage), repair: true }, signal);
+    let open = different;
+    for (let repair = 1; open.length > 0 && repair <= REPAIRS; repair += 1) {
+      const mending = { ...parts, namespaceId, batch: config.imageBatch };
+      await replaceRuns(
+        open.filter(({ verdict }) => verdict !== 'extra'),
+        mending,
+        signal,
+      );
+      await removeRuns(
+        open.filter(({ verdict }) => verdict === 'extra'),
+        mending,
+        signal,
+      );
+      const looked = await this.#settled(
+        open.map(({ run }) => run),
+        signal,
+      );
+      this.#tally.repaired += looked.filter(({ verdict }) => isMended(verdict)).length;
+      open = looked.filter(({ verdict }) => isDifference(verdict));
     }
-    const looked = await this.#settled(different.map(refOf), signal);
-    this.#tally.repaired += looked.filter(({ verdict }) => verdict === 'equal').length;
   }
 
   #report(different: readonly Looked[]): void {
     this.#tally.differences += different.length;
-    for (const { workflowId, runId, verdict } of different) {
+    for (const { run, verdict } of different) {
       if (this.#tally.different.length >= MAX_LISTED || !isDifference(verdict)) return;
+      const { workflowId, runId } = run;
       this.#tally.different.push({ workflowId, runId, what: verdict });
     }
   }
 }
 
-type Pair = {
-  readonly run: RunRef;
-  readonly mine: RunDigest | undefined;
-  readonly theirs: RunDigest | undefined;
-};
-
-function refOf({ namespaceId, workflowId, runId }: RunRef): RunRef {
-  return { namespaceId, workflowId, runId };
-}
-
 function isDifference(verdict: DigestVerdict): verdict is DigestDifference['what'] {
   return verdict !== 'equal' && verdict !== 'moving' && verdict !== 'gone';
+}
+
+function isMended(verdict: DigestVerdict): boolean {
+  return verdict === 'equal' || verdict === 'gone';
 }
