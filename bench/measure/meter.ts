@@ -11,7 +11,16 @@ import type { DatabaseMeter, DatabaseSnapshot } from './database-meter.ts';
 import { cpuOf, cpuOfTree, machine, residentKb, treeMemoryKb } from './procfs.ts';
 
 /** Processes of the bench by what they are. */
-export const PROCESS_NAMES = ['router', 'cell', 'postgres', 'worker', 'load', 'bench'] as const;
+export const PROCESS_NAMES = [
+  'router',
+  'cell',
+  'postgres',
+  'worker',
+  'load',
+  'bench',
+  'replica cell',
+  'replica postgres',
+] as const;
 export type ProcessName = (typeof PROCESS_NAMES)[number];
 type PerProcess = Readonly<Partial<Record<ProcessName, number>>>;
 
@@ -74,14 +83,14 @@ export class Meter {
 
   #cpu(): Pick<Snapshot, 'atMs' | 'cpuSeconds' | 'machine'> {
     const cpuSeconds = this.#perProcess((name, pid) =>
-      name === 'postgres' ? cpuOfTree(pid) : cpuOf(pid),
+      isPostgres(name) ? cpuOfTree(pid) : cpuOf(pid),
     );
     return { atMs: nowMs(), cpuSeconds, machine: machine() };
   }
 
   #memory(): PerProcess {
     return this.#perProcess((name, pid) =>
-      name === 'postgres' ? treeMemoryKb(pid) : residentKb(pid),
+      isPostgres(name) ? treeMemoryKb(pid) : residentKb(pid),
     );
   }
 
@@ -90,6 +99,11 @@ export class Meter {
       [...this.#pids].map(([name, pid]) => [name, measure(name, pid())]),
     ) as PerProcess;
   }
+}
+
+/** PostgreSQL works through children. */
+function isPostgres(name: ProcessName): boolean {
+  return name === 'postgres' || name === 'replica postgres';
 }
 
 /** What a window cost, from the snapshots at its ends. */

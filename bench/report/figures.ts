@@ -82,6 +82,17 @@ export const FIGURES = {
     peer: '0.15',
   },
   'idle.postgres': { label: '  PostgreSQL', unit: 'cores' },
+  'replication.rate': { label: 'one activity, 4 clients, replicated: workflows', unit: '/s' },
+  'replication.rate-without': { label: '  without a replica', unit: '/s' },
+  'replication.added': {
+    label: `  CPU that it adds to the active cell and its PostgreSQL ${wf}`,
+    unit: '%',
+    aim: { atMost: 15 },
+  },
+  'replication.cpu-without': { label: '  that CPU without a replica', unit: 'ms' },
+  'replication.cpu-cell': { label: '  added to the cell', unit: 'ms' },
+  'replication.cpu-postgres': { label: '  added to its PostgreSQL', unit: 'ms' },
+  'replication.cpu-replica': { label: '  CPU of the replica and its PostgreSQL', unit: 'ms' },
   'router.cpu': {
     label: 'router: CPU a call, 32 in flight',
     unit: 'µs',

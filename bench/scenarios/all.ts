@@ -5,6 +5,7 @@ import { oneActivityEager } from './one-activity-eager.ts';
 import { oneActivity } from './one-activity.ts';
 import { rate } from './rate.ts';
 import { recovery } from './recovery.ts';
+import { replication } from './replication.ts';
 import { router } from './router.ts';
 import type { Scenario } from './scenario.ts';
 import { seq10 } from './seq10.ts';
@@ -21,5 +22,6 @@ export const SCENARIOS: readonly Scenario[] = [
   router,
   idle,
   recovery,
+  replication,
   memory,
 ];

@@ -28,14 +28,28 @@ export class Stage {
   readonly meter: Meter;
   readonly settings: Settings;
   readonly #taskQueue: string;
+  readonly #namespace: string;
   #parties: { stop(): Promise<void> }[] = [];
 
   /** @param taskQueue of this round alone */
-  constructor(parts: { engine: Engine; meter: Meter; settings: Settings; taskQueue: string }) {
+  constructor(parts: {
+    readonly engine: Engine;
+    readonly meter: Meter;
+    readonly settings: Settings;
+    readonly taskQueue: string;
+    readonly namespace?: string;
+  }) {
     this.engine = parts.engine;
     this.meter = parts.meter;
     this.settings = parts.settings;
     this.#taskQueue = parts.taskQueue;
+    this.#namespace = parts.namespace ?? NAMESPACE;
+  }
+
+  /** The same for another namespace; its helpers are its own. */
+  of(namespace: string): Stage {
+    const { engine, meter, settings } = this;
+    return new Stage({ engine, meter, settings, taskQueue: this.#taskQueue, namespace });
   }
 
   /** A thin worker that polls the router. */
@@ -83,6 +97,7 @@ export class Stage {
   }
 
   #common(address: string) {
-    return { address, namespace: NAMESPACE, taskQueue: this.#taskQueue, sessions: SESSIONS };
+    const [namespace, taskQueue] = [this.#namespace, this.#taskQueue];
+    return { address, namespace, taskQueue, sessions: SESSIONS };
   }
 }

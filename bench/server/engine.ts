@@ -11,6 +11,7 @@ import { sleep } from '../load/time.ts';
 import { toDuration } from '../../wire/time.ts';
 import { portOr } from './free-port.ts';
 import { Leashed } from './leashed.ts';
+import { Replica } from './replica.ts';
 
 const READY_MS = 30_000;
 const STOP_MS = 10_000;
@@ -19,6 +20,7 @@ const RETRY_MS = 100;
 const DAY_MS = 86_400_000;
 
 export const NAMESPACE = 'default';
+const CELL = 'bench';
 
 export type EngineOptions = {
   /** The built command. */
@@ -37,6 +39,7 @@ export class Engine {
   readonly #ports: { readonly router: number; readonly cell: number };
   #router: Leashed | undefined;
   #cell: Leashed | undefined;
+  #replica: Replica | undefined;
 
   private constructor(options: EngineOptions, ports: { router: number; cell: number }) {
     this.#options = options;
@@ -69,7 +72,7 @@ export class Engine {
   /** Starts the cell, the first time or again; resolves when it is ready. */
   async startCell(): Promise<void> {
     const { databaseUrl } = this.#options;
-    const args = ['--cell-id', 'bench', '--postgres-url', databaseUrl];
+    const args = ['--cell-id', CELL, '--postgres-url', databaseUrl];
     this.#cell = this.#launch('cell', this.#ports.cell, args);
     await this.#cell.saying(isReady, READY_MS);
   }
@@ -78,15 +81,26 @@ export class Engine {
     await this.#cell?.kill();
   }
 
+  /** A second cell that keeps a copy of a namespace; started when it is asked for first. */
+  async replica(): Promise<Replica> {
+    const { cli, folder } = this.#options;
+    this.#replica ??= await Replica.start({ cli, folder, fleet: this.#fleet, active: CELL });
+    return this.#replica;
+  }
+
   async stop(): Promise<void> {
+    await this.#replica?.stop();
     await this.#router?.stop();
     await this.#cell?.stop();
   }
 
+  get #fleet(): string {
+    return join(this.#options.folder, 'fleet');
+  }
+
   #launch(role: 'router' | 'cell', port: number, args: readonly string[]): Leashed {
     const { cli, folder } = this.#options;
-    const fleet = join(folder, 'fleet');
-    const common = ['--port', String(port), '--fleet', fleet, '--log-format', 'json'];
+    const common = ['--port', String(port), '--fleet', this.#fleet, '--log-format', 'json'];
     return new Leashed({
       name: `atoll ${role}`,
       command: [process.execPath, cli, role, ...common, ...args],
