@@ -1,7 +1,7 @@
 /**
  * Composes a cell's half of replication: lanes to other cells, the receiver of theirs, and the cell's control.
  *
- * Place: start-cell.ts gives `lanes` and `lossOf` to the shards, puts `handler` round the frontend's, and calls `start` with
+ * Place: start-cell.ts gives `lanes` and `losses` to the shards, puts `handler` round the frontend's, and calls `start` with
  * the shards before they open.
  *
  * Invariants
@@ -22,7 +22,7 @@ import type { DeadLetters } from '../replication/dead-letters.ts';
 import { ImageParts } from '../replication/receiver/image-parts.ts';
 import { LaneSender } from '../replication/lanes/lane-sender.ts';
 import { LossRecorder } from '../replication/losses/loss-recorder.ts';
-import type { Loss } from '../cell/shard/loss.ts';
+import type { LossKeeper } from '../cell/shard/loss.ts';
 import type { Losses } from '../replication/losses/losses.ts';
 import { PlacementFollower } from '../replication/placement-follower.ts';
 import { Receiver } from '../replication/receiver/receiver.ts';
@@ -54,7 +54,7 @@ export type Replication = {
   /** What the shards feed. */
   readonly lanes: LaneFeed;
   /** What the shards tell of branches that lost here: never waits. */
-  readonly lossOf: (loss: Loss) => void;
+  readonly losses: LossKeeper;
   /** Serves `atoll.replication.v1`, and leaves the rest to `next`. */
   handler(next: RpcHandler): RpcHandler;
   /** Call before a shard opens. */
@@ -82,7 +82,7 @@ export function composeReplication(
   let follower: PlacementFollower | undefined;
   return {
     lanes: sender,
-    lossOf: (loss) => losses.record(loss),
+    losses,
     handler: (next) => (call) => (isReplicationPath(call.path) ? serve(call) : next(call)),
     start(replicas) {
       const receiver = new Receiver({ ...shared, replicas, reports });

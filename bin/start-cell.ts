@@ -123,7 +123,7 @@ export async function startCell(options: CellOptions, ports: CellPorts): Promise
   measured.look(host, queues);
   const served = frontendRpcHandler({ frontend, log, isServing: () => true });
   const handle = replication.handler(measured.handler(served));
-  replication.start(host.replicas(replication.lossOf));
+  replication.start(host.replicas(replication.losses));
   const { tls } = options;
   const server = new RpcServer({ handle, encodeDetails: encodeStatusDetails, clock, tls });
   const close = async () => {

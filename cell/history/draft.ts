@@ -251,6 +251,7 @@ export function isOpen(state: RunState): boolean {
 /** The pointer of a workflow id to this run. */
 export function currentRun(state: RunState): CurrentRun {
   return {
+    epoch: state.epoch,
     runId: state.runId,
     firstRunId: state.start.firstRunId,
     status: state.status,

@@ -3,6 +3,8 @@ import type { WorkflowExecutionStatus } from '../../wire/enums.ts';
 
 /** What a start must know of the latest run without loading it: open or closed, and how it ended. */
 export type CurrentRun = {
+  /** The epoch in which the pointer was set so. */
+  readonly epoch: number;
   readonly runId: string;
   readonly firstRunId: string;
   readonly status: WorkflowExecutionStatus;
@@ -11,6 +13,17 @@ export type CurrentRun = {
   readonly startedAt: number;
   readonly closedAt?: number | undefined;
 };
+
+/**
+ * Whether a pointer was set before another one. An epoch has one writer, who starts a run only when the one before it has
+ * ended, and whose clock does not go back (D16).
+ */
+export function isOlderPointer(a: CurrentRun, b: CurrentRun): boolean {
+  if (a.epoch !== b.epoch) return a.epoch < b.epoch;
+  if (a.startedAt !== b.startedAt) return a.startedAt < b.startedAt;
+  const [aOpen, bOpen] = [a.closedAt === undefined, b.closedAt === undefined];
+  return a.runId === b.runId ? aOpen && !bOpen : !aOpen && bOpen;
+}
 
 export type LedgerKind = 'start' | 'signal' | 'cancel' | 'update' | 'options';
 

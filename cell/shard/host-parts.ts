@@ -7,6 +7,7 @@ import type { Matching } from '../matching/matching.ts';
 import type { CachedRun } from './cached.ts';
 import type { ShardConfig } from './config.ts';
 import type { IndexWriter } from './index-writer.ts';
+import type { LossBook } from './loss-book.ts';
 import type { PlacementView } from './mark.ts';
 import type { LaneFeed } from './replicas.ts';
 import type { LogWriter } from './log-writer.ts';
@@ -34,6 +35,8 @@ export type HostParts = {
   readonly stoppedActing: (namespaceId: string, revision: number) => void;
   /** Told of what becomes durable; lanes feed on it (D9). */
   readonly lanes: LaneFeed;
+  /** Told of what branches lost here. */
+  readonly losses: Pick<LossBook, 'note'>;
   /** Told how late each clock of a run rang, for metrics. */
   readonly timerRang?: ((lagMs: number) => void) | undefined;
   /** There is something to checkpoint. */

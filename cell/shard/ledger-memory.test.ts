@@ -51,6 +51,7 @@ describe('ledger rows of an execution', () => {
   function execution(): CachedExecution {
     const current = {
       runId: 'r',
+      epoch: 1,
       firstRunId: 'r',
       status: 1,
       startRequestId: 's',

@@ -25,6 +25,13 @@ export type LostContent = {
   readonly startedActivities: readonly string[];
 };
 
+export const NOTHING_LOST: LostContent = {
+  inputs: [],
+  events: [],
+  closes: false,
+  startedActivities: [],
+};
+
 type FromOutside = Extract<
   BufferedEvent,
   { kind: 'WorkflowExecutionSignaled' | 'WorkflowExecutionCancelRequested' }

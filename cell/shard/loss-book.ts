@@ -1,13 +1,14 @@
 /**
- * Gathers what branches lost here, transition by transition, into one entry an execution, and tells each change (D9).
+ * Gathers what branches lost here, transition by transition, into one entry an execution, and has each change kept (D9).
  *
  * Invariants
- *  1. A transition that comes twice is counted once, in whatever order they come.
- *  2. At most `LIMIT` executions are remembered here, the oldest leave first: what was told stays told.
+ *  1. A transition that comes twice is counted once, in whatever order they come, and whichever process took it first.
+ *  2. At most `LIMIT` executions are remembered here, the oldest leave first: what was kept is asked for again.
+ *  3. Pieces of one execution are kept one after the other.
  */
 import type { RunRef } from './engine.ts';
-import type { LostContent } from './losing-branch.ts';
-import type { Loss, LossOutcome, LostExecution } from './loss.ts';
+import { NOTHING_LOST, type LostContent } from './losing-branch.ts';
+import { keepsNoLosses, type LossKeeper, type LossOutcome, type LostExecution } from './loss.ts';
 
 /** A piece of a losing branch: some of its transitions, and what became of them. */
 export type LostPiece = {
@@ -23,40 +24,61 @@ export type LostPiece = {
 
 type Range = { readonly from: number; readonly to: number };
 /** What was told of an execution, and the transitions that it covers. */
-type Known = { readonly loss: Loss; readonly covered: readonly Range[] };
+type Known = { readonly execution: LostExecution; readonly covered: readonly Range[] };
 
 const LIMIT = 10_000;
 /** Names kept of an execution, of each kind. */
 const NAMES = 100;
 
 export class LossBook {
-  readonly #tell: (loss: Loss) => void;
+  #keeper: LossKeeper = keepsNoLosses;
   readonly #known = new Map<string, Known>();
+  /** The last piece of an execution that is being kept. */
+  readonly #turns = new Map<string, Promise<void>>();
 
-  constructor(tell: (loss: Loss) => void) {
-    this.#tell = tell;
+  keepIn(keeper: LossKeeper): void {
+    this.#keeper = keeper;
   }
 
-  note(piece: LostPiece): void {
-    const { ref, wonBy, transitions } = piece;
-    const key = `${ref.runId}/${wonBy}`;
-    const known = this.#known.get(key);
-    const covered = known?.covered ?? [];
-    if (covered.some(({ from, to }) => from <= transitions.from && transitions.to <= to)) return;
+  /** Resolves once the piece is in what is kept. */
+  note(piece: LostPiece): Promise<void> {
+    const key = `${piece.ref.runId}/${piece.wonBy}`;
+    const before = this.#turns.get(key) ?? Promise.resolve();
+    const turn = before
+      .catch(() => {}) // Told to whoever noted it.
+      .then(() => this.#note(key, piece))
+      .finally(() => {
+        if (this.#turns.get(key) === turn) this.#turns.delete(key);
+      });
+    this.#turns.set(key, turn);
+    return turn;
+  }
+
+  async #note(key: string, piece: LostPiece): Promise<void> {
+    const { ref, wonBy: epoch, transitions } = piece;
     const { workflowId, runId, namespaceId } = ref;
-    const loss = {
-      namespaceId,
-      epoch: wonBy,
-      execution: { workflowId, runId, ...merged(known?.loss.execution, piece) },
-    };
+    const name = { namespaceId, epoch, workflowId, runId };
+    const known = this.#known.get(key) ?? keptBefore(await this.#keeper.kept(name));
+    const isTold = known !== undefined && covers(known, transitions);
+    if (isTold && worse(known.execution.outcome, piece.outcome) === known.execution.outcome) return;
+    const more = isTold ? { ...piece, content: NOTHING_LOST, reapplied: [] } : piece;
+    const execution = { workflowId, runId, ...merged(known?.execution, more) };
+    await this.#keeper.keep({ namespaceId, epoch, execution });
     this.#known.delete(key);
-    this.#known.set(key, { loss, covered: joined(covered, transitions) });
-    if (this.#known.size > LIMIT) {
-      const [oldest] = this.#known.keys();
-      if (oldest !== undefined) this.#known.delete(oldest);
-    }
-    this.#tell(loss);
+    this.#known.set(key, { execution, covered: joined(known?.covered ?? [], transitions) });
+    if (this.#known.size <= LIMIT) return;
+    const [oldest] = this.#known.keys();
+    if (oldest !== undefined) this.#known.delete(oldest);
   }
+}
+
+/** What another process kept: it said all between its first transition and its last. */
+function keptBefore(execution: LostExecution | undefined): Known | undefined {
+  return execution && { execution, covered: [execution.transitions] };
+}
+
+function covers({ covered }: Known, { from, to }: Range): boolean {
+  return covered.some((range) => range.from <= from && to <= range.to);
 }
 
 /** Ranges with one more; those that touch become one, so that a branch told in order is one range. */

@@ -33,3 +33,19 @@ export type Loss = {
   readonly epoch: number;
   readonly execution: LostExecution;
 };
+
+/** Keeps losses for the report; the shards wait for it before they answer that something lost. */
+export interface LossKeeper {
+  /** What is kept of an execution by the epoch that won; undefined: nothing. */
+  kept(loss: Pick<Loss, 'namespaceId' | 'epoch'> & RunName): Promise<LostExecution | undefined>;
+  /** In the place of what was kept of it. Resolves once it is durable, or cannot be kept and the report says so. */
+  keep(loss: Loss): Promise<void>;
+}
+
+type RunName = Pick<LostExecution, 'workflowId' | 'runId'>;
+
+/** Keeps nothing: a host without replication. */
+export const keepsNoLosses: LossKeeper = {
+  kept: () => Promise.resolve(undefined),
+  keep: () => Promise.resolve(),
+};

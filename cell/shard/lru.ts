@@ -38,6 +38,11 @@ export class PinnedLru<Value> {
     return value;
   }
 
+  /** A look that counts as none. */
+  peek(key: string): Value | undefined {
+    return this.#entries.get(key);
+  }
+
   set(key: string, value: Value): void {
     this.#entries.delete(key);
     this.#entries.set(key, value);

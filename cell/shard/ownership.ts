@@ -26,12 +26,13 @@ import type { HostParts } from './host-parts.ts';
 import { decodeNotes, encodeNotes } from './notes.ts';
 import { OwnedLog } from './owned-log.ts';
 import { encodeStep } from './record-codec.ts';
-import { executionNotFound } from './refusals.ts';
+import { executionNotFound, memoryShort, orRefusal } from './refusals.ts';
 import { RunBook } from './run-book.ts';
 import { RunIndexing } from './run-indexing.ts';
 import { ShardWork } from './shard-work.ts';
 import { ShardStanding } from './shard-standing.ts';
 import { ShardMemory, type Found } from './shard-memory.ts';
+import { isStray, supersede } from './supersede.ts';
 
 /** Loads of one target before its caller is told that memory is short. */
 const MOST_LOADS = 20;
@@ -168,7 +169,11 @@ export class Ownership {
     await this.log.admit(call.signal);
     return this.at(target, call.signal, async (found) => {
       const { run } = found;
-      const { ledger } = found.execution;
+      const { ledger, current } = found.execution;
+      if (isStray(run, current)) {
+        await this.supersede(run, call.signal);
+        return this.execute(target, input, call);
+      }
       const decision = () =>
         decide(run.live, input, { ...this.#context(target, run.head, call.epoch), ledger });
       const reply = await this.#carryOut(target, { decide: decision, shown: found }, call.signal);
@@ -194,6 +199,11 @@ export class Ownership {
       throw executionNotFound(target);
     }
     throw memoryShort(this.shard);
+  }
+
+  /** Closes a stray run (PROTOCOLS 9). */
+  supersede({ ref }: CachedRun, signal: AbortSignal): Promise<void> {
+    return supersede(this, ref, { losses: this.#parts.losses, signal });
   }
 
   /**
@@ -379,21 +389,4 @@ export class Ownership {
     }
     this.#onEnd(ending);
   }
-}
-
-/** A refusal may be thrown deep inside a decision: it is told like any other. */
-function orRefusal(decide: () => Decision): Decision {
-  try {
-    return decide();
-  } catch (error) {
-    if (error instanceof AtollError) return { kind: 'refuse', error };
-    throw error;
-  }
-}
-
-function memoryShort(shard: ShardId): AtollError {
-  return new AtollError(
-    'resource-exhausted',
-    `shard ${shard} forgets runs as fast as it loads them (cachedRunLimit): try again in a moment`,
-  );
 }

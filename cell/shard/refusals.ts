@@ -7,6 +7,8 @@ import {
   REFUSED_HEADER,
 } from '../../fleet/call-headers.ts';
 import { AtollError } from '../../kernel/errors.ts';
+import type { Decision } from '../history/decision.ts';
+import type { ShardId } from '../storage/shard-log.ts';
 import type { Target } from './engine.ts';
 import type { Mark, PlacementView } from './mark.ts';
 
@@ -18,6 +20,14 @@ export function executionNotFound(target: Target): AtollError {
     {
       detail: { type: 'NotFoundFailure', value: {} },
     },
+  );
+}
+
+/** For one whose target was loaded again and again, and forgotten each time. */
+export function memoryShort(shard: ShardId): AtollError {
+  return new AtollError(
+    'resource-exhausted',
+    `shard ${shard} forgets runs as fast as it loads them (cachedRunLimit): try again in a moment`,
   );
 }
 
@@ -46,4 +56,14 @@ export function stillToBeSent({ runId }: { readonly runId: string }): AtollError
     'unavailable',
     `what this cell decided of run ${runId} lost, and is still on its way to the cell that acts: try again`,
   );
+}
+
+/** A refusal may be thrown deep inside a decision: it is told like any other. */
+export function orRefusal(decide: () => Decision): Decision {
+  try {
+    return decide();
+  } catch (error) {
+    if (error instanceof AtollError) return { kind: 'refuse', error };
+    throw error;
+  }
 }

@@ -16,36 +16,38 @@ import { AtollError, toAtollError } from '../../kernel/errors.ts';
 import { InvariantError, invariant } from '../../kernel/invariant.ts';
 import type { Rng } from '../../kernel/rng.ts';
 import { decodeEvents } from '../../wire/event-codec.ts';
-import type { LedgerEntry } from '../history/execution.ts';
 import { NO_LINEAGE, standingOf, standingOfBranch, type LineageItem } from '../history/lineage.ts';
+import type { LedgerEntry } from '../history/execution.ts';
 import type { RunState } from '../history/state.ts';
-import type { CachedExecution } from './cached.ts';
+import type { Transition } from '../history/transition.ts';
 import type { RunRef } from './engine.ts';
 import { holdsOrigin } from '../history/origin.ts';
-import { lostInBranch, lostInTransition, type LostContent } from './losing-branch.ts';
+import { lostInBranch, lostInTransition, NOTHING_LOST, type LostContent } from './losing-branch.ts';
 import type { Batch } from './gather.ts';
 import type { Ownership } from './ownership.ts';
 import type { Adoption, EncodedStep } from './record-codec.ts';
 import type { LossBook, LostPiece } from './loss-book.ts';
 import type { LossOutcome } from './loss.ts';
-import type { ApplyOutcome, ReplicatedStep, RunImage, LaneFeed } from './replicas.ts';
+import type { ApplyOutcome, ReplicatedStep, LaneFeed } from './replicas.ts';
 import {
   adoptionOf,
   encodedStep,
   eventsAfter,
+  staysPointed,
   withoutPointer,
   type AdoptionReason,
+  type ArrivedImage,
   type Here,
 } from './replicated-run.ts';
-import { stillToBeSent } from './refusals.ts';
+import { memoryShort, stillToBeSent } from './refusals.ts';
 import type { RunSource } from './run-source.ts';
-import { supersede } from './supersede.ts';
+import { isStray } from './supersede.ts';
 
 /** What became of a step. It may be told once `durable` has resolved; `whenDurable` is to be done then. */
 export type Taken = {
   readonly outcome: ApplyOutcome;
   readonly durable?: Promise<void> | undefined;
-  readonly whenDurable?: () => void;
+  readonly whenDurable?: () => Promise<void>;
 };
 
 /** A piece of a losing branch. */
@@ -151,7 +153,7 @@ export class ReplicaWriter {
   }
 
   /** A whole run, unless what is here wins or is the same. */
-  adopt(image: RunImage, signal: AbortSignal): Promise<ApplyOutcome> {
+  adopt(image: ArrivedImage, signal: AbortSignal): Promise<ApplyOutcome> {
     const { state } = image;
     return this.#at(state, signal, async (here): Promise<ApplyOutcome> => {
       const { run } = here;
@@ -175,7 +177,7 @@ export class ReplicaWriter {
           this.#assertHeard(state);
           const adoption = this.#adoption(image, here, 'ours is older');
           await orAbort(this.#ownership.append({ adoption }).committed, signal);
-          return { kind: 'applied' };
+          return run ? { kind: 'applied' } : this.#reportNew(image, signal);
         }
         case 'wins':
           return this.#replace(image, { ancestor: standing.ancestor }, signal);
@@ -183,12 +185,25 @@ export class ReplicaWriter {
     });
   }
 
+  /** A run that only another cell knew came whole. Where this one acts it goes on, or ends if its id was taken since. */
+  async #reportNew({ state }: ArrivedImage, signal: AbortSignal): Promise<ApplyOutcome> {
+    const { transition: to, epoch } = state;
+    const late = this.#acts(state) && epoch < this.#wonBy(state);
+    const run = this.#ownership.memory.peekRun(state);
+    if (!late || !run) return { kind: 'applied' };
+    const piece = { ref: run.ref, transitions: { from: 1, to, epoch }, content: NOTHING_LOST };
+    const { memory } = this.#ownership;
+    if (isStray(run, memory.pointerOf(state))) return this.#supersede(piece, signal);
+    await orAbort(this.#note(piece, 'adopted', []), signal);
+    return { kind: 'applied' };
+  }
+
   /**
    * Puts the image in the place of our branch, which lost. What the acting cell has not heard of it is not to be forgotten:
    * it hears first; or, if this is the acting cell, and no lane will bring it back as steps, it is settled here.
    */
   async #replace(
-    image: RunImage,
+    image: ArrivedImage,
     { ancestor, loser }: { readonly ancestor: LineageItem; readonly loser?: Loser | undefined },
     signal: AbortSignal,
   ): Promise<ApplyOutcome> {
@@ -241,10 +256,10 @@ export class ReplicaWriter {
   #append(step: ReplicatedStep, here: Here, signal: AbortSignal): Taken | Promise<Taken> {
     const { transition } = step;
     this.#assertHeard(transition);
-    const superseded = this.#isTaken(transition, here.execution);
+    const isTaken = this.#isTaken(transition, here);
     let encoded: EncodedStep;
     try {
-      encoded = encodedStep(superseded ? withoutPointer(step) : step, here.run);
+      encoded = encodedStep(isTaken ? withoutPointer(step) : step, here.run);
     } catch (error) {
       if (!(error instanceof InvariantError)) throw error;
       return { outcome: { kind: 'refused', reason: error.message } };
@@ -257,21 +272,21 @@ export class ReplicaWriter {
       transitions: { from: number, to: number, epoch },
       content: lostInTransition(transition),
     };
-    if (superseded) return this.#supersede(piece, batch, signal);
-    const whenDurable = () => {
-      const late = number === 1 && this.#acts(transition) && epoch < this.#wonBy(transition);
-      if (late) this.#note(piece, 'adopted', []);
-    };
-    return { outcome: { kind: 'applied' }, durable: batch.committed, whenDurable };
+    if (isTaken) return this.#supersede(piece, signal).then((outcome) => ({ outcome }));
+    const outcome = { kind: 'applied' } as const;
+    const late = number === 1 && this.#acts(transition) && epoch < this.#wonBy(transition);
+    if (!late) return { outcome, durable: batch.committed };
+    const whenDurable = () => this.#note(piece, 'adopted', []);
+    return { outcome, durable: batch.committed, whenDurable };
   }
 
-  async #supersede(piece: Piece, batch: Batch, signal: AbortSignal): Promise<Taken> {
+  /** A run that is here, and whose id is taken. */
+  async #supersede(piece: Piece, signal: AbortSignal): Promise<ApplyOutcome> {
     const run = this.#ownership.memory.peekRun(piece.ref);
     invariant(run !== undefined, 'a run that was just applied is in memory');
-    const closing = supersede(run, this.#ownership);
-    await orAbort((closing ?? batch).committed, signal);
-    this.#note(piece, 'superseded', []);
-    return { outcome: { kind: 'lost' } };
+    await orAbort(this.#note(piece, 'superseded', []), signal);
+    await this.#ownership.supersede(run, signal);
+    return { kind: 'lost' };
   }
 
   /** A cell that acts does not take what a newer epoch wrote before it has heard of that epoch, and stands by. */
@@ -290,18 +305,14 @@ export class ReplicaWriter {
     );
   }
 
-  /** Another run took the workflow id while this cell was active (PROTOCOLS 9). */
-  #isTaken(
-    ref: RunRef & { readonly number: number },
-    execution: CachedExecution | undefined,
-  ): boolean {
-    if (ref.number > 1 || !execution || execution.current.runId === ref.runId) return false;
-    return (
-      this.#ownership.standing.drives(ref.namespaceId) && execution.current.closedAt === undefined
-    );
+  /** Another run took the workflow id since, and this cell acts (PROTOCOLS 9). */
+  #isTaken(transition: Transition, { run, execution }: Here): boolean {
+    const incoming = transition.execution?.current;
+    if (run || !execution || !incoming || !this.#acts(transition)) return false;
+    return staysPointed(execution.current, incoming);
   }
 
-  #adoption(image: RunImage, here: Here, why: AdoptionReason): Adoption {
+  #adoption(image: ArrivedImage, here: Here, why: AdoptionReason): Adoption {
     return adoptionOf(image, here, {
       why,
       acts: this.#acts(image.state),
@@ -310,14 +321,15 @@ export class ReplicaWriter {
   }
 
   /** Applies its inputs again and reports it, where this cell acts; elsewhere the acting cell does. */
-  async #lost({ run }: Here, piece: Piece, signal: AbortSignal): Promise<ApplyOutcome> {
+  async #lost({ run, execution }: Here, piece: Piece, signal: AbortSignal): Promise<ApplyOutcome> {
     const { ref, content } = piece;
     if (!run) return { kind: 'lost' };
     if (!this.#acts(ref)) return { kind: 'undecided' };
     const { lineage, closedAt } = run.head;
+    if (isStray(run, execution?.current)) return this.#supersede(piece, signal);
     if (closedAt !== undefined) {
       const outcome = content.inputs.length > 0 ? 'signal-undeliverable' : 'rolled-back';
-      this.#note(piece, outcome, []);
+      await orAbort(this.#note(piece, outcome, []), signal);
       return { kind: 'lost' };
     }
     const reapplied: string[] = [];
@@ -328,7 +340,8 @@ export class ReplicaWriter {
       await this.#ownership.execute(run.ref, input, { signal, epoch });
       reapplied.push(name);
     }
-    this.#note(piece, content.closes ? 'reopened' : 'rolled-back', reapplied);
+    const outcome = content.closes ? 'reopened' : 'rolled-back';
+    await orAbort(this.#note(piece, outcome, reapplied), signal);
     return { kind: 'lost' };
   }
 
@@ -340,8 +353,8 @@ export class ReplicaWriter {
     return this.#ownership.standing.epochOf(namespaceId);
   }
 
-  #note(piece: Piece, outcome: LossOutcome, reapplied: readonly string[]): void {
-    this.#losses.note({ ...piece, outcome, reapplied, wonBy: this.#wonBy(piece.ref) });
+  #note(piece: Piece, outcome: LossOutcome, reapplied: readonly string[]): Promise<void> {
+    return this.#losses.note({ ...piece, outcome, reapplied, wonBy: this.#wonBy(piece.ref) });
   }
 
   /** What is here of the run and its workflow id, if memory has both: to be used in the same turn. */
@@ -368,9 +381,6 @@ export class ReplicaWriter {
         missing.run = !(await memory.loadRun(ref));
       } else return use({ run, execution });
     }
-    throw new AtollError(
-      'resource-exhausted',
-      `shard ${this.#ownership.shard} forgets runs as fast as it loads them (cachedRunLimit)`,
-    );
+    throw memoryShort(this.#ownership.shard);
   }
 }

@@ -1,15 +1,17 @@
 /**
  * What another cell sent, made into what a shard's log takes: a step folded over the run as it is, a run as an adoption
- * (PROTOCOLS 7, 9). Pure; replica-writer.ts decides which, and appends it.
+ * (PROTOCOLS 7, 9). replica-writer.ts decides which, and appends it.
  *
  * Invariant: events stay the bytes that their source stored.
  */
 import { sliceEvents } from '../../wire/event-scan.ts';
 import { applyTransition } from '../history/history.ts';
-import type { LedgerEntry } from '../history/execution.ts';
+import { currentRun } from '../history/draft.ts';
+import { isOlderPointer, type CurrentRun, type LedgerEntry } from '../history/execution.ts';
 import type { CachedExecution, CachedRun } from './cached.ts';
 import type { Adoption, EncodedStep } from './record-codec.ts';
 import type { ReplicatedStep, RunImage } from './replicas.ts';
+import type { ShardMemory } from './shard-memory.ts';
 
 /** What a shard has of a run and its workflow id. */
 export type Here = {
@@ -42,28 +44,73 @@ export function withoutPointer(step: ReplicatedStep): ReplicatedStep {
   return { ...step, transition: { ...rest, ...(ledger ? { execution: { ledger } } : {}) } };
 }
 
+/** An image whose pointer counts only if the run that it points at is here. */
+export type ArrivedImage = Omit<RunImage, 'current'> & {
+  readonly current?: CurrentRun | undefined;
+};
+
+/** Looks whether the run that the image points at is here: it may come later, and may never come. */
+export async function arrived(
+  image: RunImage,
+  memory: Pick<ShardMemory, 'loadRun' | 'peekRun'>,
+): Promise<ArrivedImage> {
+  const { state, current, ...rest } = image;
+  if (current.runId === state.runId) return image;
+  const { namespaceId, workflowId } = state;
+  const ref = { namespaceId, workflowId, runId: current.runId };
+  const exists = await memory.loadRun(ref);
+  memory.peekRun(ref); // Seen: it may be forgotten again.
+  return exists ? image : { ...rest, state };
+}
+
 /** The run whole, in the place of what is here. */
 export function adoptionOf(
-  { state, events, current, ledger }: RunImage,
+  image: ArrivedImage,
   { run, execution }: Here,
   how: { readonly why: AdoptionReason; readonly acts: boolean; readonly freshId: string },
 ): Adoption {
+  const { state, events, ledger } = image;
   const { why, acts, freshId } = how;
   const fresh = why !== 'ours is older';
   const known = fresh || !run ? 0 : run.head.nextEventId - 1;
   const all = Buffer.concat(events);
   const last = state.nextEventId - 1;
-  const points = !acts || !execution || execution.current.runId === state.runId;
+  const pointer = pointerOf(image, { execution, why, acts });
   return {
     state,
     historyId: fresh ? freshId : (run?.branch.historyId ?? state.runId),
     firstEventId: known + 1,
     events:
       known === 0 ? all : known < last ? sliceEvents(all, known + 1, last) : new Uint8Array(0),
-    ...(points ? { current } : {}),
+    ...(pointer ? { current: pointer } : {}),
     ledger: ledger.filter((entry) => !isSame(execution?.ledger.find(entry.requestId), entry)),
     forgotten: fresh ? takenByLoser(state.runId, ledger, execution) : [],
   };
+}
+
+/** Where the workflow id points once the image is here; undefined: where it does. */
+function pointerOf(
+  { state, current }: ArrivedImage,
+  here: {
+    readonly execution: CachedExecution | undefined;
+    readonly why: AdoptionReason;
+    readonly acts: boolean;
+  },
+): CurrentRun | undefined {
+  const { execution, why, acts } = here;
+  // An id points somewhere: here until a pointer of any epoch comes.
+  if (!execution) return current ?? { ...currentRun(state), epoch: 0 };
+  const known = execution.current;
+  if (!current) return undefined;
+  if (known.runId === current.runId && why === 'ours lost') return current;
+  const stays = acts ? staysPointed(known, current) : isOlderPointer(current, known);
+  return stays ? undefined : current;
+}
+
+/** Whether the id goes on pointing where it does in a cell that acts: to the run that it runs, or to the newer one. */
+export function staysPointed(known: CurrentRun, incoming: CurrentRun): boolean {
+  const isOther = known.runId !== incoming.runId;
+  return (isOther && known.closedAt === undefined) || isOlderPointer(incoming, known);
 }
 
 /** Requests that only the branch of this run which loses had taken: repeated, they are new. */
@@ -83,6 +130,6 @@ function isSame(known: LedgerEntry | undefined, entry: LedgerEntry): boolean {
 }
 
 /** The image's events behind that one. */
-export function eventsAfter({ events, state }: RunImage, eventId: number): Uint8Array {
+export function eventsAfter({ events, state }: ArrivedImage, eventId: number): Uint8Array {
   return sliceEvents(Buffer.concat(events), eventId + 1, state.nextEventId - 1);
 }

@@ -7,7 +7,7 @@
  *  2. `committed` and ledger rows move only when the record that holds the step is durable.
  */
 import { invariant } from '../../kernel/invariant.ts';
-import type { ExecutionChange } from '../history/execution.ts';
+import { isOlderPointer, type CurrentRun, type ExecutionChange } from '../history/execution.ts';
 import type { RunState } from '../history/state.ts';
 import type { Seq } from '../storage/shard-log.ts';
 import { CachedExecution, CachedRun, type Chunk } from './cached.ts';
@@ -197,7 +197,7 @@ export class RunBook {
       this.#memory.addExecution(execution);
     }
     if (!execution) return undefined;
-    if (change.current) execution.current = change.current;
+    execution.current = pointed(execution.current, change);
     for (const requestId of change.forgotten ?? []) execution.forgetEntry(requestId);
     for (const entry of change.ledger ?? []) execution.addEntry(entry);
     return execution;
@@ -212,7 +212,7 @@ export class RunBook {
   }
 
   #commitExecution(execution: CachedExecution, change: BesideAdoption): void {
-    if (change.current) execution.committedCurrent = change.current;
+    execution.committedCurrent = pointed(execution.committedCurrent, change);
     for (const requestId of change.forgotten ?? []) execution.commitForgotten(requestId);
     for (const entry of change.ledger ?? []) execution.commitEntry(entry);
     execution.dirty = true;
@@ -227,8 +227,20 @@ function chunkOf({ firstEventId, state, events }: Adoption): Chunk {
   return { first: firstEventId, last: state.nextEventId - 1, events };
 }
 
-/** What an adoption changes beside its run; beyond what a transition can, it takes entries out of the ledger. */
+/**
+ * What an adoption changes beside its run: beyond what a transition can, it takes entries out of the ledger, and its pointer
+ * counts whatever was there.
+ */
 type BesideAdoption = ExecutionChange & { readonly forgotten?: readonly string[] | undefined };
+
+/** Where the workflow id points after a change. Steps of two lanes may come in any order: the newest pointer stays. */
+function pointed<Pointer extends CurrentRun | undefined>(
+  known: Pointer,
+  { current, forgotten }: BesideAdoption,
+): Pointer | CurrentRun {
+  if (!current) return known;
+  return known && !forgotten && isOlderPointer(current, known) ? known : current;
+}
 
 /** Undefined: nothing. */
 export function beside({ current, ledger, forgotten }: Adoption): BesideAdoption | undefined {

@@ -5,10 +5,17 @@
  */
 import { sleep, type Clock } from '../../kernel/clock.ts';
 import type { Log } from '../../kernel/log.ts';
-import type { RunRow, ShardViews } from '../storage/views.ts';
+import type { RunKey, RunRow, ShardViews } from '../storage/views.ts';
 import { bounded } from './bounded.ts';
 import type { ShardConfig } from './config.ts';
 import type { Ownership } from './ownership.ts';
+
+type ScannedPage = {
+  readonly healed: number;
+  /** Runs of namespaces that have moved. */
+  readonly moved: readonly RunKey[];
+  readonly next?: string | undefined;
+};
 
 export type ScanCounts = { passes: number; runs: number; healed: number };
 
@@ -69,6 +76,7 @@ export class Scanner {
     do {
       const page = await this.#page(after);
       healed += page.healed;
+      await this.#endStrays(page.moved);
       after = page.next;
       if (after !== undefined) await sleep(this.#clock, this.#config.scanPauseMs);
     } while (after !== undefined && !this.#ownership.ended);
@@ -82,8 +90,8 @@ export class Scanner {
     }
   }
 
-  #page(after: string | undefined): Promise<{ healed: number; next?: string | undefined }> {
-    const { memory, shard } = this.#ownership;
+  #page(after: string | undefined): Promise<ScannedPage> {
+    const { memory, shard, standing } = this.#ownership;
     const { statementDeadlineMs, scanPageRuns: limit } = this.#config;
     return memory.reading(
       () =>
@@ -93,9 +101,24 @@ export class Scanner {
       (page) => {
         this.counts.runs += page.rows.length;
         const healed = page.rows.reduce((sum, row) => sum + this.#check(row), 0);
-        return { healed, next: page.next };
+        const moved = page.rows.filter(({ namespaceId }) => standing.markedEpoch(namespaceId) > 1);
+        return { healed, moved, next: page.next };
       },
     );
+  }
+
+  /** Where a namespace acts after a failover, runs may be open whose workflow id was taken since (PROTOCOLS 9). */
+  async #endStrays(rows: readonly RunKey[]): Promise<void> {
+    const { memory, work, standing } = this.#ownership;
+    await memory.holding(async () => {
+      await Promise.all(rows.map((row) => memory.loadExecution(row)));
+      for (const { namespaceId, workflowId, runId } of rows) {
+        const ref = { namespaceId, workflowId, runId };
+        const execution = memory.peekExecution(ref);
+        const elsewhere = execution && execution.current.runId !== runId;
+        if (elsewhere && standing.drives(namespaceId)) work.failOver(ref);
+      }
+    });
   }
 
   #check(row: RunRow): number {

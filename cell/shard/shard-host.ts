@@ -34,7 +34,8 @@ import { readHistory } from './history-reader.ts';
 import type { HostParts } from './host-parts.ts';
 import type { Ownership } from './ownership.ts';
 import { QueryDesk } from './query-desk.ts';
-import type { Loss } from './loss.ts';
+import { LossBook } from './loss-book.ts';
+import type { LossKeeper } from './loss.ts';
 import { noLanes, type LaneFeed, type Replicas } from './replicas.ts';
 import { ReadBarrier } from './read-barrier.ts';
 import type { Found } from './shard-memory.ts';
@@ -74,6 +75,7 @@ export class ShardHost implements Engine {
   readonly #index: IndexWriter;
   readonly #checkpointer: Checkpointer;
   readonly #unsubscribe: () => void;
+  readonly #losses = new LossBook();
   /** Map revision at which a namespace's polls were ended; one a namespace that ever moved. */
   readonly #releasedAt = new Map<string, number>();
 
@@ -106,6 +108,7 @@ export class ShardHost implements Engine {
       stoppedActing: (namespaceId, revision) => this.#release(namespaceId, revision),
       placementOf: options.placementOf ?? (() => undefined),
       lanes: options.lanes ?? noLanes,
+      losses: this.#losses,
       timerRang: options.timerRang,
       dirty: () => this.#checkpointer.wake(),
     };
@@ -257,8 +260,10 @@ export class ShardHost implements Engine {
     this.#options.matching.release(namespaceId);
   }
 
-  /** The shards as lanes and replicas use them. `lossOf` is told of what a forced failover cost, as it shows. */
-  replicas(lossOf: (loss: Loss) => void = () => {}): Replicas {
+  /** The shards as lanes and replicas use them. `keeper` is told of what a forced failover cost, as it shows. */
+  replicas(keeper?: LossKeeper): Replicas {
+    if (keeper) this.#losses.keepIn(keeper);
+    const losses = this.#losses;
     const { log, views, clock, rng, config, shardCount, shards } = this.#options;
     const { statementDeadlineMs } = config;
     const host = {
@@ -268,7 +273,7 @@ export class ShardHost implements Engine {
       ownershipOf: (shard: ShardId, signal: AbortSignal) => this.#ownerOf(shard).owned(signal),
     };
     const lanes = this.#options.lanes ?? noLanes;
-    return new ShardReplicas({ host, log, views, clock, rng, statementDeadlineMs, lossOf, lanes });
+    return new ShardReplicas({ host, log, views, clock, rng, statementDeadlineMs, losses, lanes });
   }
 
   #owner(target: Target): ShardOwner {

@@ -78,6 +78,11 @@ export class ShardMemory {
     return execution;
   }
 
+  /** Where the workflow id points, if memory knows; a look that counts as none. */
+  pointerOf(id: ExecutionId): CurrentRun | undefined {
+    return this.#executions.peek(executionKey(id))?.current;
+  }
+
   peekRun(ref: RunRef): CachedRun | undefined {
     const run = this.#runs.get(ref.runId);
     const same = run?.ref.workflowId === ref.workflowId && run.ref.namespaceId === ref.namespaceId;

@@ -17,13 +17,12 @@ import { bounded } from './bounded.ts';
 import { isDamage } from './damage.ts';
 import { DigestReader, isSameDigest } from './digest-reader.ts';
 import type { RunRef, Target } from './engine.ts';
-import { LossBook } from './loss-book.ts';
+import type { LossBook } from './loss-book.ts';
 import type { Ownership } from './ownership.ts';
 import { decodeRecord } from './record-codec.ts';
 import { executionNotFound } from './refusals.ts';
 import { isDamagedBeside, ReplicaRepair } from './replica-repair.ts';
 import { ReplicaWriter } from './replica-writer.ts';
-import type { Loss } from './loss.ts';
 import type {
   LaneFeed,
   ApplyOutcome,
@@ -33,6 +32,7 @@ import type {
   RunImage,
   RunsOfShard,
 } from './replicas.ts';
+import { arrived } from './replicated-run.ts';
 import { RunSource } from './run-source.ts';
 
 /** What it needs of the host. */
@@ -70,8 +70,7 @@ export class ShardReplicas implements Replicas {
     readonly rng: Rng;
     readonly statementDeadlineMs: number;
     readonly lanes: LaneFeed;
-    /** Told of what a forced failover cost, as it shows. */
-    readonly lossOf: (loss: Loss) => void;
+    readonly losses: LossBook;
   }) {
     this.#host = options.host;
     this.#log = options.log;
@@ -80,8 +79,8 @@ export class ShardReplicas implements Replicas {
     this.#deadlineMs = options.statementDeadlineMs;
     this.#source = new RunSource(options.views, options.clock, options.statementDeadlineMs);
     this.#digests = new DigestReader(this.#source);
-    const losses = new LossBook(options.lossOf);
-    this.#writing = { rng: options.rng, losses, source: this.#source, lanes: options.lanes };
+    const { rng, losses } = options;
+    this.#writing = { rng, losses, source: this.#source, lanes: options.lanes };
   }
 
   get shardCount(): number {
@@ -117,7 +116,8 @@ export class ShardReplicas implements Replicas {
     if (image.replaces !== undefined) return this.#replace(ownership, image, signal);
     const writer = new ReplicaWriter(ownership, this.#writing);
     try {
-      const outcome = await writer.adopt(image, signal);
+      const whole = await arrived(image, ownership.memory);
+      const outcome = await writer.adopt(whole, signal);
       if (!repair || outcome.kind !== 'known') return outcome;
     } catch (thrown) {
       if (!isDamage(thrown)) throw thrown;
@@ -270,7 +270,7 @@ export class ShardReplicas implements Replicas {
     // Settled in the order in which they were decided: most of them ride in one batch.
     for (const { durable, whenDurable } of taken) {
       if (durable) await orAbort(durable, signal);
-      whenDurable?.();
+      if (whenDurable) await orAbort(whenDurable(), signal);
     }
     return taken.map(({ outcome }) => outcome);
   }

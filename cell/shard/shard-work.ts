@@ -5,6 +5,7 @@
  * Invariants
  *  1. Only committed states are driven, and only of namespaces whose standing says so, durably.
  *  2. A workflow task that was started in an older epoch is failed once, before anything else of its run (BEHAVIOURS 26).
+ *  3. Nothing of a stray run is driven: it ends (supersede.ts).
  */
 import type { AtollError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
@@ -17,7 +18,9 @@ import type { CachedRun } from './cached.ts';
 import { DueInputs, type AskedShard } from './due-inputs.ts';
 import type { RunRef } from './engine.ts';
 import type { HostParts } from './host-parts.ts';
+import type { ShardMemory } from './shard-memory.ts';
 import type { ShardStanding } from './shard-standing.ts';
+import { isStray } from './supersede.ts';
 import { WorkDriver } from './work-driver.ts';
 import { stateOfRow } from './work-rows.ts';
 
@@ -25,6 +28,7 @@ import { stateOfRow } from './work-rows.ts';
 export type WorkingShard = Pick<AskedShard, 'execute' | 'at'> & {
   readonly ended: AtollError | undefined;
   readonly standing: ShardStanding;
+  readonly memory: Pick<ShardMemory, 'pointerOf'>;
   now(): number;
   cachedRuns(): Iterable<CachedRun>;
 };
@@ -74,10 +78,12 @@ export class ShardWork {
     const state = run.committed;
     if (!state || this.#shard.ended) return 0;
     if (!this.#drives(run.ref)) return this.driver.sync(run.ref, []);
-    if (!run.failingOver && this.#isOfOlderEpoch(state)) {
+    const stray = isStray(run, this.#shard.memory.pointerOf(run.ref));
+    if (!run.failingOver && (stray || this.#isOfOlderEpoch(state))) {
       run.failingOver = true;
-      void this.#send(run.ref, { kind: 'fail-over' });
+      this.failOver(run.ref);
     }
+    if (stray) return this.driver.sync(run.ref, []);
     return this.driver.sync(run.ref, pendingWork(state, run.liveStart(state)));
   }
 
@@ -96,8 +102,13 @@ export class ShardWork {
       );
       return 0;
     }
-    if (this.#isOfOlderEpoch(state)) void this.#send(ref, { kind: 'fail-over' });
+    if (this.#isOfOlderEpoch(state)) this.failOver(ref);
     return this.driver.sync(ref, pendingWork(state));
+  }
+
+  /** What the run has of an older epoch ends: its started workflow task, or the run itself if its id was taken since. */
+  failOver(ref: RunRef): void {
+    void this.#send(ref, { kind: 'fail-over' });
   }
 
   /** A task left matching and its start was obsolete: offered again if the state still wants it (P7). */

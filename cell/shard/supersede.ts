@@ -1,33 +1,73 @@
 /**
- * Closes a run that only a losing branch knew, whose workflow id was taken since (PROTOCOLS 9): it is kept, closed, and the
- * id goes on pointing where it points.
+ * A run whose workflow id points at another one, though it is open: two cells took the id, each in its own epoch (PROTOCOLS
+ * 9). Where the namespace acts it is closed as superseded before anything else of it: it is kept, and the id goes on
+ * pointing where it points.
+ *
+ * Invariants
+ *  1. It is reported first: no crash leaves an end without its reason.
+ *  2. The step that closes it says anew where the id points, so that every replica points there.
  */
+import { orAbort } from '../../kernel/deadline.ts';
 import { invariant } from '../../kernel/invariant.ts';
+import type { DecideContext } from '../history/decision.ts';
+import type { CurrentRun } from '../history/execution.ts';
 import { decide } from '../history/history.ts';
-import type { Batch } from './gather.ts';
 import type { CachedRun } from './cached.ts';
-import type { Ownership } from './ownership.ts';
-import { encodeStep } from './record-codec.ts';
+import type { RunRef } from './engine.ts';
+import type { Batch } from './gather.ts';
+import { NOTHING_LOST } from './losing-branch.ts';
+import type { LossBook } from './loss-book.ts';
+import { encodeStep, type EncodedStep } from './record-codec.ts';
+import type { Found } from './shard-memory.ts';
 
-/** The batch that the closing travels in; undefined when the run is closed already. */
-export function supersede(run: CachedRun, ownership: Ownership): Batch | undefined {
-  const { head, ref } = run;
-  if (head.closedAt !== undefined) return undefined;
-  const execution = ownership.memory.peekExecution(ref);
-  invariant(execution !== undefined, 'a superseded run has another one in its place');
-  const decision = decide(
-    run.live,
-    {
-      kind: 'terminate',
-      reason: `superseded: run ${execution.current.runId} took the workflow id after a failover`,
-      identity: 'atoll',
-    },
-    ownership.contextOf(run),
-  );
-  invariant(decision.kind === 'commit', `a superseded run is closed, not ${decision.kind}`);
-  const steps = decision.steps.map(({ transition, state }) => {
-    const { execution: _, ...rest } = transition;
-    return encodeStep(rest, state);
+/** What is asked of the ownership. */
+export interface ActingShard {
+  at<T>(ref: RunRef, signal: AbortSignal, use: (found: Found) => T): Promise<T>;
+  append(decided: { readonly steps: readonly EncodedStep[] }): Batch;
+  contextOf(run: CachedRun): DecideContext;
+  readonly standing: {
+    /** @throws AtollError `unavailable` */
+    assertActing(namespaceId: string): void;
+    epochOf(namespaceId: string): number;
+  };
+}
+
+/** Whether the run is open though its workflow id points elsewhere. */
+export function isStray(run: CachedRun, current: CurrentRun | undefined): boolean {
+  const elsewhere = current !== undefined && current.runId !== run.ref.runId;
+  return elsewhere && run.head.closedAt === undefined;
+}
+
+/** Closes a stray run; one that is none any more is let be. */
+export async function supersede(
+  shard: ActingShard,
+  ref: RunRef,
+  { losses, signal }: { readonly losses: Pick<LossBook, 'note'>; readonly signal: AbortSignal },
+): Promise<void> {
+  const { namespaceId } = ref;
+  const transitions = await shard.at(ref, signal, ({ run, execution }) => {
+    shard.standing.assertActing(namespaceId);
+    if (!isStray(run, execution.current)) return undefined;
+    return { from: 1, to: run.head.transition, epoch: run.head.epoch };
   });
-  return ownership.append({ steps });
+  if (!transitions) return;
+  const wonBy = shard.standing.epochOf(namespaceId);
+  // Nothing of it is gone: it ends.
+  const kept = { content: NOTHING_LOST, outcome: 'superseded', reapplied: [] } as const;
+  await orAbort(losses.note({ ref, wonBy, transitions, ...kept }), signal);
+  const batch = await shard.at(ref, signal, ({ run, execution: { current } }) => {
+    shard.standing.assertActing(namespaceId);
+    if (!isStray(run, current)) return undefined;
+    return shard.append({ steps: [superseding(run, current, shard.contextOf(run))] });
+  });
+  if (batch) await orAbort(batch.committed, signal);
+}
+
+function superseding(run: CachedRun, current: CurrentRun, ctx: DecideContext): EncodedStep {
+  const reason = `superseded: run ${current.runId} took the workflow id after a failover`;
+  const decision = decide(run.live, { kind: 'terminate', reason, identity: 'atoll' }, ctx);
+  invariant(decision.kind === 'commit', `a stray run is closed, not ${decision.kind}`);
+  const [{ transition, state }] = decision.steps;
+  const execution = { current: { ...current, epoch: state.epoch } };
+  return encodeStep({ ...transition, execution }, state);
 }

@@ -51,6 +51,15 @@ export function lossesConformance(make: () => Promise<Losses>): void {
     expect(await list()).toMatchObject({ executions: [{ reapplied: ['y'] }], total: 1 });
   });
 
+  it('finds one by namespace, epoch and run', async () => {
+    await add(2, execution('a'), execution('b', { reapplied: ['x'] }));
+    const of = { namespaceId: NAMESPACE, epoch: 2, workflowId: 'b', runId: 'run of b' };
+    expect(await losses.find(of, signal)).toEqual(execution('b', { reapplied: ['x'] }));
+    expect(await losses.find({ ...of, epoch: 3 }, signal)).toBeUndefined();
+    expect(await losses.find({ ...of, runId: 'run of a' }, signal)).toBeUndefined();
+    expect(await losses.find({ ...of, namespaceId: 'other' }, signal)).toBeUndefined();
+  });
+
   it('tells of the newest failover, and of one namespace alone', async () => {
     await add(2, execution('a'));
     await add(4, execution('b'));

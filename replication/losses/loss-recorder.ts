@@ -1,7 +1,7 @@
 /**
- * Takes losses from the shards, which must not wait, and makes them durable behind them (D9).
+ * Takes losses from the shards and makes them durable, many at once; the shards answer that something lost once it is (D9).
  *
- * Place: given to the shards as a callback; CellControl reads the report.
+ * Place: the shards' LossKeeper; CellControl reads the report.
  *
  * Invariants
  *  1. At most `reportLimit` wait; beyond that they are counted, and the report says that it omits some (P11).
@@ -14,7 +14,7 @@ import type { Log } from '../../kernel/log.ts';
 import { retry, type BackOff } from '../../kernel/retry.ts';
 import type { Rng } from '../../kernel/rng.ts';
 import type { LossReport } from './loss-report.ts';
-import type { Loss } from '../../cell/shard/loss.ts';
+import type { Loss, LossKeeper, LostExecution } from '../../cell/shard/loss.ts';
 import type { Losses } from './losses.ts';
 
 const SAVE: BackOff = { name: 'loss-save', initialMs: 100, maxMs: 5_000, maxAttempts: 20 };
@@ -29,21 +29,39 @@ export type LossRecorderParts = {
   readonly config: { readonly reportLimit: number };
 };
 
-export class LossRecorder {
+type Waiting = { readonly loss: Loss; readonly kept: () => void };
+
+export class LossRecorder implements LossKeeper {
   readonly #parts: LossRecorderParts;
   readonly #omitted = new Map<string, number>();
-  #waiting: Loss[] = [];
+  #waiting: Waiting[] = [];
   #saving: Promise<void> | undefined;
 
   constructor(parts: LossRecorderParts) {
     this.#parts = parts;
   }
 
-  /** Never throws, never waits. */
-  record(loss: Loss): void {
-    if (this.#waiting.length >= this.#parts.config.reportLimit) this.#omit(loss, 1);
-    else this.#waiting.push(loss);
-    this.#save();
+  kept(of: {
+    readonly namespaceId: string;
+    readonly epoch: number;
+    readonly workflowId: string;
+    readonly runId: string;
+  }): Promise<LostExecution | undefined> {
+    const { losses, clock } = this.#parts;
+    const options = { what: 'reading the loss report', timeoutMs: SAVE_MS };
+    return withDeadline(clock, options, (signal) => losses.find(of, signal));
+  }
+
+  /** Resolves once it is durable, or was given up and is counted. */
+  keep(loss: Loss): Promise<void> {
+    if (this.#waiting.length >= this.#parts.config.reportLimit) {
+      this.#omit(loss, 1);
+      return Promise.resolve();
+    }
+    return new Promise((kept) => {
+      this.#waiting.push({ loss, kept });
+      this.#save();
+    });
   }
 
   async report(namespaceId: string, signal: AbortSignal): Promise<LossReport> {
@@ -71,18 +89,24 @@ export class LossRecorder {
       try {
         await retry(SAVE, this.#parts, async () => {
           try {
-            await withDeadline(clock, options, (signal) => losses.add(batch, signal));
+            await withDeadline(clock, options, (signal) =>
+              losses.add(
+                batch.map(({ loss }) => loss),
+                signal,
+              ),
+            );
             return { kind: 'done', value: undefined };
           } catch (error) {
             return { kind: 'retry', error };
           }
         });
       } catch (error) {
-        for (const loss of batch) this.#omit(loss, 1);
+        for (const { loss } of batch) this.#omit(loss, 1);
         const fields = { losses: batch.length, error: toAtollError(error).message };
         log.error(fields, 'A part of the loss report could not be kept.');
       }
       this.#waiting = this.#waiting.slice(batch.length);
+      for (const { kept } of batch) kept();
     }
   }
 

@@ -63,7 +63,7 @@ test('losses are kept behind the shards, through failures, and counted beyond th
     config: { reportLimit: 3 },
   });
   for (let i = 1; i <= 5; i += 1) {
-    recorder.record({ namespaceId: 'n', epoch: 2, execution: { ...ORDER, runId: `r-${i}` } });
+    void recorder.keep({ namespaceId: 'n', epoch: 2, execution: { ...ORDER, runId: `r-${i}` } });
   }
   const asked = recorder.report('n', new AbortController().signal);
   await clock.advanceSettled(10_000);

@@ -10,6 +10,16 @@ import type { Loss, LostExecution } from '../../cell/shard/loss.ts';
 
 export interface Losses {
   add(losses: readonly Loss[], signal: AbortSignal): Promise<void>;
+  /** The loss of that run and epoch; undefined: none. */
+  find(
+    of: {
+      readonly namespaceId: string;
+      readonly epoch: number;
+      readonly workflowId: string;
+      readonly runId: string;
+    },
+    signal: AbortSignal,
+  ): Promise<LostExecution | undefined>;
   /** The newest epoch's losses, and how many there are in all. */
   list(
     ask: { readonly namespaceId: string; readonly limit: number },

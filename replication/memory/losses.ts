@@ -10,9 +10,18 @@ export class MemoryLosses implements Losses {
 
   async add(losses: readonly Loss[]): Promise<void> {
     for (const loss of losses) {
-      const key = [loss.namespaceId, loss.epoch, loss.execution.runId].join('/');
+      const key = keyOf({ ...loss, ...loss.execution });
       if (this.#losses.size < MAX_LOSSES || this.#losses.has(key)) this.#losses.set(key, loss);
     }
+  }
+
+  async find(of: {
+    readonly namespaceId: string;
+    readonly epoch: number;
+    readonly workflowId: string;
+    readonly runId: string;
+  }): Promise<LostExecution | undefined> {
+    return this.#losses.get(keyOf(of))?.execution;
   }
 
   async list(ask: { readonly namespaceId: string; readonly limit: number }): Promise<{
@@ -28,6 +37,15 @@ export class MemoryLosses implements Losses {
       .sort((a, b) => compare(a.workflowId, b.workflowId) || compare(a.runId, b.runId));
     return { epoch, executions: newest.slice(0, ask.limit), total: newest.length };
   }
+}
+
+function keyOf(of: {
+  readonly namespaceId: string;
+  readonly epoch: number;
+  readonly workflowId: string;
+  readonly runId: string;
+}): string {
+  return JSON.stringify([of.namespaceId, of.epoch, of.workflowId, of.runId]);
 }
 
 function compare(a: string, b: string): number {

@@ -13,6 +13,9 @@ const ADD = `
 
 const NEWEST = 'SELECT max(epoch) AS epoch FROM loss WHERE namespace_id = $1';
 const COUNT = 'SELECT count(*) AS total FROM loss WHERE namespace_id = $1 AND epoch = $2';
+const FIND = `
+  SELECT execution FROM loss
+  WHERE namespace_id = $1 AND epoch = $2 AND workflow_id = $3 AND run_id = $4`;
 const LIST = `
   SELECT execution FROM loss WHERE namespace_id = $1 AND epoch = $2
   ORDER BY workflow_id, run_id LIMIT $3`;
@@ -37,6 +40,22 @@ export class SqlLosses implements Losses {
       byteaArray(rows.map(({ execution }) => encodeCbor(execution))),
     ];
     await this.#database.query(ADD, values, { signal, name: 'loss-add' });
+  }
+
+  async find(
+    of: {
+      readonly namespaceId: string;
+      readonly epoch: number;
+      readonly workflowId: string;
+      readonly runId: string;
+    },
+    signal: AbortSignal,
+  ): Promise<LostExecution | undefined> {
+    const values = [of.namespaceId, of.epoch, of.workflowId, of.runId];
+    const [row] = await this.#database.query<{ readonly execution: Buffer }>(FIND, values, {
+      signal,
+    });
+    return row && (decodeCbor(row.execution) as LostExecution);
   }
 
   async list(

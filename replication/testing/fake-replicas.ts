@@ -192,6 +192,7 @@ export class FakeReplicas implements Replicas {
       timers: new Map(),
     } as unknown as RunState;
     const current = {
+      epoch: last?.epoch ?? 0,
       runId: ref.runId,
       firstRunId: ref.runId,
       status: 1,

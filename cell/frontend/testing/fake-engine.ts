@@ -83,6 +83,7 @@ export class FakeEngine implements Engine {
     const { namespaceId, workflowId, runId, status, start } = state;
     const current = {
       runId,
+      epoch: 1,
       firstRunId: start.firstRunId,
       status,
       startRequestId: start.requestId,

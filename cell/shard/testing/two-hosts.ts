@@ -1,6 +1,6 @@
 /** Two hosts that keep one namespace, a shard each, on virtual time: what one decided is shipped to the other by hand. */
 import type { PlacementView } from '../mark.ts';
-import type { Loss } from '../loss.ts';
+import type { Loss, LossKeeper } from '../loss.ts';
 import type { ApplyOutcome, RunImage } from '../replicas.ts';
 import { type Host, NS, ShardLab, wf } from './shard-lab.ts';
 
@@ -25,8 +25,8 @@ export async function twoCells() {
   const sent = { a: 0, b: 0 };
   const losses: Loss[] = [];
   const replicas = {
-    a: a.shards.replicas((loss) => losses.push(loss)),
-    b: b.shards.replicas((loss) => losses.push(loss)),
+    a: a.shards.replicas(keeperIn(losses)),
+    b: b.shards.replicas(keeperIn(losses)),
   };
   /** Sends what a cell decided since the last time to the other one. */
   const ship = async (from: 'a' | 'b'): Promise<readonly ApplyOutcome[]> => {
@@ -40,6 +40,13 @@ export async function twoCells() {
     b.placement = placed(to === 'b' ? `${text} active` : text);
   };
   return { a, b, labA, labB, ship, move, losses };
+}
+
+function keeperIn(losses: Loss[]): LossKeeper {
+  return {
+    kept: () => Promise.resolve(undefined),
+    keep: (loss) => Promise.resolve(void losses.push(loss)),
+  };
 }
 
 /** Of the current run of a workflow id. */

@@ -151,7 +151,7 @@ export class SimCell {
     const sender = new LaneSender(shared);
     const losses = new LossRecorder({ ...shared, losses: throughGate(gate, this.losses) });
     const serving = this.#shards({ gate, rng, store, map, sender });
-    const replicas = serving.shardHost.replicas((loss) => losses.record(loss));
+    const replicas = serving.shardHost.replicas(losses);
     const reports = new SourceReports(gate);
     const receiver = new Receiver({ cellId, map, replicas, reports });
     const control = new ServedCellControl({ ...shared, replicas, sender, reports, losses });

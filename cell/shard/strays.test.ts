@@ -1,0 +1,151 @@
+import { describe, expect, test } from 'vitest';
+import type { RunRef } from './engine.ts';
+import { asIs, forever, kinds, twoCells } from './testing/two-hosts.ts';
+import { calling, type Host, NS, wf } from './testing/shard-lab.ts';
+
+type Cells = Awaited<ReturnType<typeof twoCells>>;
+
+const observe = (host: Host) => host.shards.replicas().observe(NS, forever);
+
+async function started(host: Host, requestId: string): Promise<RunRef> {
+  const reply = await host.start('w', { requestId });
+  if (reply.kind !== 'started') throw new Error(`not started: ${reply.kind}`);
+  return { namespaceId: NS, workflowId: 'w', runId: reply.runId };
+}
+
+/** `b` starts a run of which `a` hears nothing, then `a` starts another one. */
+async function twoRuns(cells: Cells) {
+  const { a, b, move } = cells;
+  await a.start('another'); // Or both hosts would draw the same run ids.
+  move('2@2', 'b');
+  await observe(b);
+  const unheard = await started(b, 'first');
+  move('3@3', 'a');
+  await observe(a);
+  await observe(b);
+  const second = await started(a, 'second');
+  return { unheard, second };
+}
+
+const isOpen = async (host: Host, ref: RunRef) =>
+  (await host.ownership.at(ref, forever, ({ run }) => run.head.closedAt)) === undefined;
+const currentOf = async (host: Host) =>
+  (await host.ownership.at(wf('w'), forever, ({ execution }) => execution.current)).runId;
+const digests = (host: Host, refs: readonly RunRef[]) =>
+  host.shards.replicas().digests(refs, { recompute: true }, forever);
+
+/** Everything is shipped until nothing comes any more: then both cells have the same of both runs. */
+async function expectEqual({ a, b, ship }: Cells, refs: readonly RunRef[]): Promise<void> {
+  for (const from of ['a', 'b', 'a', 'b'] as const) {
+    await ship(from);
+    const [source, target] = from === 'a' ? [a, b] : [b, a];
+    for (const ref of refs) {
+      const image = await source.shards
+        .replicas()
+        .image(ref, forever)
+        .catch(() => undefined);
+      if (image) await target.shards.replicas().adopt(image, asIs, forever);
+    }
+  }
+  expect(await digests(a, refs)).toEqual(await digests(b, refs));
+}
+
+describe('a workflow id that two cells took, each in its own epoch', () => {
+  test('has one open run in the cell that is active next, though both are open there', async () => {
+    const cells = await twoCells();
+    const { a, b, ship, move, losses } = cells;
+    const { unheard, second } = await twoRuns(cells);
+    expect(new Set(kinds(await ship('a')))).toEqual(new Set(['applied']));
+    move('4@4', 'b');
+    await observe(a);
+    await observe(b);
+    await b.settle();
+    expect(await isOpen(b, unheard)).toBe(false);
+    expect(await isOpen(b, second)).toBe(true);
+    expect(await currentOf(b)).toBe(second.runId);
+    const told = { epoch: 4, execution: { runId: unheard.runId, outcome: 'superseded' } };
+    expect(losses).toMatchObject([told]);
+    await expectEqual(cells, [unheard, second]);
+  });
+
+  test('has one open run also where memory has forgotten the other one', async () => {
+    const cells = await twoCells();
+    const { a, b, ship, move } = cells;
+    const { unheard, second } = await twoRuns(cells);
+    await ship('a');
+    await b.settle();
+    b.ownership.memory.forget(unheard);
+    move('4@4', 'b');
+    await observe(a);
+    await observe(b);
+    await b.settle();
+    expect(await isOpen(b, unheard)).toBe(false);
+    await expectEqual(cells, [unheard, second]);
+  });
+
+  test('is not signaled under its stray run, which ends first', async () => {
+    const cells = await twoCells();
+    const { a, b, ship, move } = cells;
+    const { unheard } = await twoRuns(cells);
+    await ship('a');
+    move('4@4', 'b');
+    await observe(a);
+    const signal = { kind: 'signal', requestId: 's', name: 'go', identity: 'client' } as const;
+    await expect(b.ask('w', signal, unheard.runId)).rejects.toMatchObject({ code: 'not-found' });
+    expect(await isOpen(b, unheard)).toBe(false);
+  });
+
+  test('keeps the run that it runs when the other one comes whole', async () => {
+    const cells = await twoCells();
+    const { a, b, losses } = cells;
+    const { unheard, second } = await twoRuns(cells);
+    const image = await b.shards.replicas().image(unheard, forever);
+    expect(await a.shards.replicas().adopt(image, asIs, forever)).toEqual({ kind: 'lost' });
+    expect(await isOpen(a, unheard)).toBe(false);
+    expect(await currentOf(a)).toBe(second.runId);
+    expect(losses.at(-1)).toMatchObject({
+      execution: { runId: unheard.runId, outcome: 'superseded' },
+    });
+    await expectEqual(cells, [unheard, second]);
+  });
+
+  test.each([
+    ['the newer', [1, 0]],
+    ['the older', [0, 1]],
+  ] as const)(
+    'points at the newer run in a replica, though %s one came first',
+    async (_, order) => {
+      const cells = await twoCells();
+      const { a, b } = cells;
+      const first = await started(a, 'first');
+      const terminate = { kind: 'terminate', reason: 'why', identity: 'client' } as const;
+      await a.ask('w', terminate);
+      const second = await started(a, 'second');
+      const images = [];
+      for (const ref of [first, second]) {
+        images.push(await a.shards.replicas().image(ref, forever));
+      }
+      for (const index of order) {
+        const image = images[index];
+        if (image) await b.shards.replicas().adopt(image, asIs, forever);
+      }
+      expect(await currentOf(b)).toBe(second.runId);
+      await expectEqual(cells, [first, second]);
+    },
+  );
+
+  test('can be started anew though the run that it points at never came', async () => {
+    const cells = await twoCells();
+    const { a, b, move } = cells;
+    const first = await started(a, 'first');
+    await a.ask('w', { kind: 'terminate', reason: 'why', identity: 'client' });
+    await started(a, 'second');
+    const image = await a.shards.replicas().image(first, forever);
+    await b.shards.replicas().adopt(image, asIs, forever);
+    move('2@2', 'b');
+    await observe(b);
+    const third = await started(b, 'third');
+    const { state } = await b.shards.read(wf('w'), calling());
+    expect(state.runId).toBe(third.runId);
+  });
+});
