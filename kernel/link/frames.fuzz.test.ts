@@ -11,7 +11,7 @@ import {
   type Frame,
 } from './frames.ts';
 
-const SEEDS = 300;
+const SEEDS = 200;
 
 test('frames come back as they were sent, however the bytes are cut', () => {
   for (let seed = 1; seed <= SEEDS; seed += 1) {
@@ -21,7 +21,7 @@ test('frames come back as they were sent, however the bytes are cut', () => {
       kind: FRAME.call,
       call: i + 1,
       head: 'x'.repeat(below(40)),
-      body: Buffer.from(rng.bytes(below(below(8) === 0 ? 70_000 : 300))),
+      body: Buffer.from(rng.bytes(below(below(8) === 0 ? 50_000 : 300))),
     }));
     const bytes = Buffer.concat(
       sent.flatMap(({ kind, call, head, body }) =>
@@ -31,13 +31,18 @@ test('frames come back as they were sent, however the bytes are cut', () => {
     const seen: Frame[] = [];
     const reader = new FrameReader();
     for (let at = 0; at < bytes.length;) {
-      const cut = at + 1 + below(below(3) === 0 ? 40_000 : 30);
+      const cut = at + 1 + below(below(3) === 0 ? 30 : 9_000);
       reader.push(bytes.subarray(at, cut), (frame) => seen.push(frame));
       at = cut;
     }
-    expect(seen, `seed ${seed}`).toEqual(sent);
+    expect(seen.map(plain), `seed ${seed}`).toEqual(sent.map(plain));
   }
 });
+
+/** With the body as text: two texts are compared at once, two buffers byte by byte. */
+function plain({ body, ...rest }: Frame) {
+  return { ...rest, body: body.toString('latin1') };
+}
 
 describe('a head', () => {
   it('keeps names, values and their bytes, behind its first line or without one', () => {
