@@ -25,7 +25,7 @@ export type ThereAndBack = {
   readonly folder: string;
   /** How often it goes there and back. */
   readonly times: number;
-  /** From one command to the other, ms; at once where the first takes longer. */
+  /** From one command to the other, ms. */
   readonly gapMs: number;
   readonly open: number;
   readonly lanes: number;
@@ -35,6 +35,7 @@ export type ThereAndBack = {
 };
 
 const CALM_MS = 5_000;
+const SWITCHED_MS = 20_000;
 const EQUAL_MS = 180_000;
 const LOOK_MS = 500;
 const PAUSE_MS = 80;
@@ -65,9 +66,7 @@ async function once(
   try {
     await load.begin();
     await sleep(systemClock, CALM_MS);
-    const tookMs = await failOver(fleet, 'b', say);
-    await sleep(systemClock, Math.max(0, gapMs - tookMs));
-    await failOver(fleet, 'a', say);
+    await overAndBack(fleet, gapMs, say);
     await sleep(systemClock, CALM_MS);
   } finally {
     await load.stop();
@@ -91,17 +90,37 @@ async function once(
   ];
 }
 
-/** Resolves with how long the command took, ms. */
-async function failOver(
+/** The second command does not wait for the first to end, only for its switch. */
+async function overAndBack(
   fleet: MoveFleet,
-  to: string,
+  gapMs: number,
   say: (text: string) => void,
-): Promise<number> {
+): Promise<void> {
+  const beganMs = systemClock.monotonicMs();
+  const over = failOver(fleet, 'b', say);
+  await sleep(systemClock, gapMs);
+  await activeIn(fleet, 'b');
+  const gap = Math.round(systemClock.monotonicMs() - beganMs);
+  say(`failing back ${gap} ms after the failover was commanded`);
+  await Promise.all([over, failOver(fleet, 'a', say)]);
+}
+
+async function activeIn(fleet: MoveFleet, cell: string): Promise<void> {
+  const giveUpMs = systemClock.monotonicMs() + SWITCHED_MS;
+  for (;;) {
+    const { out } = await fleet.atoll(`namespace describe ${NAMESPACE} --json`);
+    if ((JSON.parse(out) as { readonly active?: string }).active === cell) return;
+    if (systemClock.monotonicMs() > giveUpMs) throw new Error(`${cell} did not become active`);
+    await sleep(systemClock, LOOK_MS / 10);
+  }
+}
+
+async function failOver(fleet: MoveFleet, to: string, say: (text: string) => void): Promise<void> {
   const beganMs = systemClock.monotonicMs();
   const err = await done(fleet, `failover ${NAMESPACE} --to ${to} --force`);
   const tookMs = Math.round(systemClock.monotonicMs() - beganMs);
-  say(`failed over to ${to} in ${tookMs} ms: ${err.trim().split('\n').slice(1).join(' ')}`);
-  return tookMs;
+  const [, estimate = ''] = err.trim().split('\n');
+  say(`failed over to ${to} in ${tookMs} ms: ${estimate}`);
 }
 
 /** Nothing, once every execution is the same in both cells. Nothing is repaired. */
