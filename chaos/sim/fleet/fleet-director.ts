@@ -33,6 +33,7 @@ type Act =
   | 'cut-cells'
   | 'cut-map'
   | 'cut-orchestrator'
+  | 'control-away'
   | 'slow-lane'
   | 'jump'
   | 'move'
@@ -46,6 +47,7 @@ const FAULTS: readonly Act[] = [
   'cut-cells',
   'cut-map',
   'cut-orchestrator',
+  'control-away',
   'slow-lane',
   'jump',
 ];
@@ -126,6 +128,9 @@ export class FleetDirector {
         const far = rng.chance(0.5) ? cell.id : MAP;
         return rng.chance(0.5) ? this.#cut(one.name, far, forMs) : this.#cut(far, one.name, forMs);
       }
+      case 'control-away':
+        tally.add('control plane away');
+        return this.#controlAway(cell.id, forMs + 1_000);
       case 'slow-lane':
         links.slow(cell.id, other, rng.integer(200, 3_000));
         return void time.after(2 * forMs, () => links.slow(cell.id, other, 0));
@@ -145,6 +150,14 @@ export class FleetDirector {
     if (act === 'failover' && rng.chance(0.5)) {
       time.after(rng.integer(50, 3_000), () => void operators.ask('failover'));
     }
+  }
+
+  /** A cell and a router hear of neither map nor orchestrators, and serve on by what they know (P12). */
+  #controlAway(cell: string, forMs: number): void {
+    const { rng, routers, operators } = this.#parts;
+    this.#cut(MAP, cell, forMs);
+    this.#cut(MAP, rng.pick(routers).name, forMs);
+    for (const { name } of operators.running) this.#cut(name, cell, forMs);
   }
 
   #cut(from: string, to: string, forMs: number): void {

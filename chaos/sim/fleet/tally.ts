@@ -6,6 +6,7 @@ export const FLEET_FAULTS = [
   'cells cut one way',
   'map cut one way',
   'orchestrator cut one way',
+  'control plane away',
   'message lost',
   'answer lost',
   'message doubled',
