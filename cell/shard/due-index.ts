@@ -74,6 +74,16 @@ export class DueIndex<Item> {
     if (this.#heap.length > 64 && this.#heap.length > 2 * this.#byKey.size) this.#compact();
   }
 
+  /** Removes many in one pass; nobody is told of them. */
+  removeAll(of: (item: Item) => boolean): void {
+    for (const [key, slot] of this.#byKey) {
+      if (!of(slot.entry.item)) continue;
+      slot.live = false;
+      this.#byKey.delete(key);
+    }
+    this.#compact();
+  }
+
   /** Due time of the earliest entry. */
   next(): number | undefined {
     while (this.#heap[0] && !this.#heap[0].live) this.#pop();

@@ -117,14 +117,17 @@ export class ShardWork {
     this.sync(run);
   }
 
-  /** The mark that lets the namespace act is durable: what memory holds of it is driven from here, the rest is read again. */
+  /**
+   * The mark that lets the namespace act is durable: what waits for a worker is driven from memory, and so is what the views
+   * do not hold yet. All other clocks are read again from there, page by page: calls are held while this turn lasts.
+   */
   begin(namespaceId: string): void {
     this.#due.promoted(namespaceId, this.#shard.now());
     for (const run of this.#shard.cachedRuns()) {
       if (run.ref.namespaceId !== namespaceId) continue;
       run.granted = false;
       run.failingOver = false;
-      this.sync(run);
+      if (run.dirty || waitsForWorker(run.committed)) this.sync(run);
     }
     this.driver.rereadTimers();
   }
@@ -150,4 +153,9 @@ export class ShardWork {
   #isOfOlderEpoch(state: RunState): boolean {
     return isOfOlderEpoch(state, this.#shard.standing.markedEpoch(state.namespaceId));
   }
+}
+
+/** It has a task in the hands of a worker, or for one; what else is pending are clocks. */
+function waitsForWorker(state: RunState | undefined): boolean {
+  return state !== undefined && (state.workflowTask !== undefined || state.activities.size > 0);
 }

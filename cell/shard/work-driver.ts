@@ -149,9 +149,20 @@ export class WorkDriver {
 
   /** The namespace is not driven here any more; a task that matching holds of it is obsolete when it is started. */
   forgetNamespace(namespaceId: string): void {
-    for (const run of [...this.#runs.values()]) {
-      if (run.namespaceId === namespaceId) this.sync(run, []);
+    // Calls are held meanwhile: all at once, and not run by run.
+    this.#due.removeAll(({ run }) => run.namespaceId === namespaceId);
+    for (const [heldIn, held] of this.#held) {
+      for (const [id, { run }] of held) {
+        if (run.namespaceId === namespaceId) this.#unhold(heldIn, id);
+      }
     }
+    for (const [runId, run] of this.#runs) {
+      if (run.namespaceId !== namespaceId) continue;
+      this.#armed.delete(runId);
+      this.#runs.delete(runId);
+    }
+    this.#refillTasks();
+    this.#schedule();
   }
 
   /** Clocks that the timer view holds were passed over: it is to be read again from its start. */
