@@ -95,8 +95,8 @@ function joined(ranges: readonly Range[], { from, to }: Range): readonly Range[]
 /** From what says most of an execution to what says least. */
 const OUTCOMES: readonly LossOutcome[] = [
   'superseded',
-  'adopted',
   'signal-undeliverable',
+  'adopted',
   'reopened',
   'rolled-back',
 ];
