@@ -12,6 +12,8 @@ export type ReplicationConfig = {
   readonly pushBytes: number;
   /** A step beyond it does not travel as a step: its run's image goes instead, in parts. */
   readonly stepMaxBytes: number;
+  /** From the beginning of a lane's push to that of its next one, at least: many steps share a call. */
+  readonly pushEveryMs: number;
   /** Steps a second that one lane may send: a flood in one namespace leaves room for the others (P10). */
   readonly laneItemsPerSecond: number;
   /** What an image counts as, in steps. */
@@ -52,6 +54,7 @@ export const defaultReplicationConfig: ReplicationConfig = {
   pushItems: 500,
   pushBytes: 1 << 20,
   stepMaxBytes: 4 << 20,
+  pushEveryMs: 10,
   laneItemsPerSecond: 10_000,
   imageItems: 5,
   pushesPerTarget: 16,

@@ -7,8 +7,9 @@
  * Invariants
  *  1. One turn at a time; none while nothing is to do: an idle lane costs nothing.
  *  2. After a failure it waits, longer each time, and never gives up; new work does not shorten the wait.
- *  3. What somebody else is to decide of waits by itself, longer each time, and holds up nothing else.
- *  4. After `close` nothing is sent and no alarm is left.
+ *  3. From the beginning of a push to that of the next one it rests `pushEveryMs`: steps that commit meanwhile share it.
+ *  4. What somebody else is to decide of waits by itself, longer each time, and holds up nothing else.
+ *  5. After `close` nothing is sent and no alarm is left.
  */
 import { setMaxListeners } from 'node:events';
 import type { CancelAlarm } from '../../kernel/clock.ts';
@@ -30,8 +31,11 @@ export class Lane {
   readonly #size: PushSize;
   #working: Promise<void> | undefined;
   #alarm: CancelAlarm | undefined;
+  #alarmAtMs = 0;
   #failures = 0;
   #blockedUntilMs = 0;
+  /** No push begins before. */
+  #restUntilMs = 0;
   /** Times in a row that something stayed undecided, and when it is tried again. */
   #undecided = 0;
   #resumeAtMs: number | undefined;
@@ -58,7 +62,9 @@ export class Lane {
   /** There may be something to do. */
   wake(): void {
     if (this.#working !== undefined || this.#closing.signal.aborted) return;
-    if (this.#parts.clock.monotonicMs() < this.#blockedUntilMs) return;
+    const nowMs = this.#parts.clock.monotonicMs();
+    if (nowMs < this.#blockedUntilMs) return;
+    if (nowMs < this.#restUntilMs) return this.#sleepUntil(this.#restUntilMs);
     this.#alarm?.();
     this.#alarm = undefined;
     this.#working = this.#work().finally(() => {
@@ -96,8 +102,12 @@ export class Lane {
     const parts = this.#parts;
     await this.#readLetters();
     this.#resume();
-    const pushed = await pushSteps(parts, this.#size);
-    if (pushed) this.#heard();
+    const beganMs = parts.clock.monotonicMs();
+    const pushed = beganMs >= this.#restUntilMs && (await pushSteps(parts, this.#size));
+    if (pushed) {
+      this.#restUntilMs = beganMs + parts.config.pushEveryMs;
+      this.#heard();
+    }
     if (parts.state.queue.hasPostponed) this.#postpone(true);
     if (parts.quota.available(parts.clock.monotonicMs()) === 0) return pushed;
     const repaired = await this.#sendAwaited();
@@ -171,9 +181,15 @@ export class Lane {
     const dueMs = this.#dueMs(nowMs);
     if (dueMs === undefined) return;
     // Never 0: what cannot go on now must not spin.
-    const waitMs = Math.max(1, dueMs, this.#blockedUntilMs - nowMs);
+    this.#sleepUntil(nowMs + Math.max(1, dueMs, this.#blockedUntilMs - nowMs));
+  }
+
+  #sleepUntil(atMs: number): void {
+    if (this.#alarm !== undefined && this.#alarmAtMs <= atMs) return;
+    const { clock } = this.#parts;
     this.#alarm?.();
-    this.#alarm = clock.after(waitMs, () => {
+    this.#alarmAtMs = atMs;
+    this.#alarm = clock.after(Math.max(1, atMs - clock.monotonicMs()), () => {
       this.#alarm = undefined;
       this.wake();
     });
@@ -186,7 +202,8 @@ export class Lane {
     const resumeAtMs = this.#resumeAtMs ?? (queue.hasPostponed ? nowMs : undefined);
     const resumeMs = resumeAtMs === undefined ? undefined : resumeAtMs - nowMs;
     const copies = state.isCopying && resumeMs === undefined;
-    if (queue.hasReady || queue.waiting(1).length > 0 || copies) return quota.waitMs(nowMs);
+    if (queue.waiting(1).length > 0 || copies) return quota.waitMs(nowMs);
+    if (queue.hasReady) return Math.max(quota.waitMs(nowMs), this.#restUntilMs - nowMs);
     const repairAt = nextRepairAt(this.#parts);
     const repairMs = repairAt === undefined ? undefined : Math.max(0, repairAt - clock.now());
     const due = [resumeMs, repairMs].filter((ms) => ms !== undefined);

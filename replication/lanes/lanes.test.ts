@@ -32,6 +32,19 @@ describe('a lane', () => {
     expect(b.replicas.have('run-0')).toBe(8);
   });
 
+  it('lets the steps that commit while it rests share a push', async () => {
+    const { a } = make({ config: { pushEveryMs: 20 } });
+    await cells.settle();
+    const before = a.out.calls.get('steps') ?? 0;
+    for (let i = 0; i < 200; i += 1) {
+      a.replicas.write(runRef(i % 7), { epoch: 1, text: `t${i}` });
+      await cells.clock.advanceSettled(1);
+    }
+    await cells.settle();
+    expect((a.out.calls.get('steps') ?? 0) - before).toBeLessThanOrEqual(11);
+    same();
+  });
+
   it('does not send back to a cell what that cell wrote', async () => {
     const { a, b } = make();
     await cells.settle();

@@ -5,11 +5,11 @@
  *  1. One channel a cell, to the address that the map says now.
  *  2. Every call is signed for its cell, its path and its body.
  */
-import type { SecureClientSessionOptions } from 'node:http2';
+import type { ConnectionOptions } from 'node:tls';
 import type { CachedFleetMap } from '../../fleet/cached-map.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { AtollError } from '../../kernel/errors.ts';
-import { RpcChannel } from '../../kernel/rpc/client.ts';
+import { LinkChannel } from '../../kernel/rpc/link-channel.ts';
 import type { TokenKeyRing } from '../../wire/signed-token.ts';
 import type { ReplicationMethod } from '../../wire/atoll/replication.ts';
 import { SIGNATURE_HEADER, signCall, type Caller } from './call-signature.ts';
@@ -19,15 +19,15 @@ export type CellCallsParts = {
   readonly map: Pick<CachedFleetMap, 'map'>;
   readonly tokens: TokenKeyRing;
   readonly clock: Clock;
-  readonly tls?: SecureClientSessionOptions | undefined;
+  readonly tls?: ConnectionOptions | undefined;
 };
 
 /** Pushes of many lanes share a connection; two, so that a large one does not stop all. */
-const SESSIONS = 2;
+const LINKS = 2;
 
 export class CellCalls {
   readonly #parts: CellCallsParts;
-  readonly #channels = new Map<string, { readonly address: string; readonly rpc: RpcChannel }>();
+  readonly #channels = new Map<string, { readonly address: string; readonly rpc: LinkChannel }>();
 
   constructor(parts: CellCallsParts) {
     this.#parts = parts;
@@ -45,7 +45,7 @@ export class CellCalls {
     const signed = { path, body, to: cellId, now: clock.now() };
     const headers = { [SIGNATURE_HEADER]: signCall(tokens, caller, signed) };
     const answer = await this.#channel(cellId).call(path, headers, body, call);
-    return method.response.decode(answer.body);
+    return method.response.decode(answer);
   }
 
   close(): void {
@@ -53,7 +53,7 @@ export class CellCalls {
     this.#channels.clear();
   }
 
-  #channel(cellId: string): RpcChannel {
+  #channel(cellId: string): LinkChannel {
     const { map, clock, tls } = this.#parts;
     const cell = map.map.cells[cellId];
     if (cell === undefined) {
@@ -62,7 +62,7 @@ export class CellCalls {
     const known = this.#channels.get(cellId);
     if (known?.address === cell.address) return known.rpc;
     known?.rpc.close();
-    const rpc = new RpcChannel(cell.address, { clock, sessions: SESSIONS, tls });
+    const rpc = new LinkChannel(cell.address, { clock, links: LINKS, tls });
     this.#channels.set(cellId, { address: cell.address, rpc });
     return rpc;
   }
