@@ -78,10 +78,14 @@ export function isPromise(breach: string): boolean {
   return /^[PD]\d+: /.test(breach);
 }
 
-/** One seed, and the CPU time that it took. */
+/** One seed, and the CPU time that it took. A world that throws has broken something, and the others go on. */
 export async function measured(kind: WorldKind, seed: number): Promise<SeedRun> {
   const begun = process.cpuUsage();
-  const run = await kind.run(seed);
+  const run = await kind.run(seed).catch((error: unknown) => {
+    const why = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    const breaches = [`the world threw: ${why}`];
+    return { seed, breaches, excerpt: [], traceHash: '', events: 0, counts: [] };
+  });
   const { user, system } = process.cpuUsage(begun);
   return { ...run, cpuMs: (user + system) / 1_000 };
 }

@@ -112,7 +112,8 @@ export class FleetChronicle {
         return;
       }
       const { events, transition, atMs } = found;
-      const folded = applyTransition(state, transition);
+      const folded = this.#folded(state, transition);
+      if (folded === undefined) return;
       state = { ...folded, historyBytes: folded.historyBytes + events.length };
       if (events.length > 0) chunks.push(events);
       moments.push({ number, atMs, lastEventId: state.nextEventId - 1 });
@@ -120,6 +121,20 @@ export class FleetChronicle {
     }
     if (state)
       this.runs.set(runId, { workflowId, runId, state, moments, events: chunks, closedMs });
+  }
+
+  /** Undefined, and a breach, where a transition does not fit on what lies before it: an epoch had two writers. */
+  #folded(state: RunState | undefined, transition: Transition): RunState | undefined {
+    try {
+      return applyTransition(state, transition);
+    } catch (error) {
+      const { number, epoch, workflowId, runId } = transition;
+      const why = error instanceof Error ? error.message : String(error);
+      this.breaches.push(
+        `P2: transition ${number} of ${workflowId} ${runId} in epoch ${epoch} does not fit: ${why}`,
+      );
+      return undefined;
+    }
   }
 
   /** What no branch holds at the end has lost. */
