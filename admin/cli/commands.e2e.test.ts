@@ -144,6 +144,7 @@ describe('the commands of an operator', () => {
     ['move status lonely', 1, /never moved: start a move with atoll move start lonely/],
     ['move status lonely --move m9', 1, /no move m9: atoll namespace describe lonely/],
     ['move verify lonely', 1, /no replica .* atoll namespace update lonely --replicas/],
+    ['move start lonely --to moon', 1, /no cell is named moon: atoll fleet show/],
     ['move plan lonely', 2, /--to CELL; atoll fleet show/],
     ['failover lonely --force', 1, /no replica to fail over to: bring cell \w+ back/],
     ['namespace describe none', 1, /atoll namespace list/],
@@ -170,6 +171,8 @@ describe('the commands of an operator', () => {
     expect(yes).toMatchObject({ code: 0, out: expect.stringContaining('failed-over') });
     expect((await atoll('failover orders --to east --force')).code).toBe(0);
     expect((await atoll('loss-report orders')).out).toContain('Nothing is reported lost');
+    const report = JSON.parse((await atoll('loss-report orders --json')).out) as object;
+    expect(report).toMatchObject({ executions: [], omitted: 0 });
   });
 
   it('refuse what the caller has no right to, and wrong flags', async () => {

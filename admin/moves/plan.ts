@@ -52,7 +52,10 @@ function ofPlacement({ map, namespace, to }: PlanFacts): readonly Finding[] {
   const { placement, name } = namespace;
   const [running, settled] = [runningMove(namespace), settledMove(namespace)];
   const found: (Finding | false)[] = [
-    map.cells[to] === undefined && { code: 'unknown-cell', says: `no cell is named ${to}` },
+    map.cells[to] === undefined && {
+      code: 'unknown-cell',
+      says: `no cell is named ${to}: atoll fleet show lists them`,
+    },
     placement.active === to && { code: 'there-already', says: `${name} is active in ${to}` },
     running !== undefined && {
       code: 'move-under-way',
@@ -84,6 +87,7 @@ function isAway(answer: Answer<unknown>): answer is Extract<Answer<unknown>, { k
 }
 
 function notesOf({ namespace, to, lane }: PlanFacts): readonly Finding[] {
+  if (namespace.placement.active === to) return [];
   if (!namespace.placement.replicas.includes(to)) {
     return [{ code: 'seed', says: `${to} keeps no copy yet: everything is copied first` }];
   }

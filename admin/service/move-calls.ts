@@ -134,7 +134,7 @@ async function planOf(
   ports: AdminPorts,
   namespace: Namespace,
   to: string,
-): Promise<{ readonly plan: MovePlan; readonly lane: LaneMessage }> {
+): Promise<{ readonly plan: MovePlan; readonly lane: LaneMessage | undefined }> {
   if (to === '')
     throw new AtollError(
       'invalid-argument',
@@ -149,7 +149,7 @@ async function planOf(
     laneOf(ports, namespace, { from, to }),
   ]);
   const plan = planMove({ map, namespace, to, target, lane: lane.answer });
-  return { plan, lane: lane.message };
+  return { plan, lane: from === to ? undefined : lane.message };
 }
 
 async function laneOf(
