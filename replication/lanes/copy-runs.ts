@@ -4,6 +4,7 @@
  *
  * Invariants
  *  1. A page counts only once every run of it is there, found equal, or parked.
+ *  2. A call asks for `copyPageRuns` digests at most: a page is longer where many runs are in no view yet.
  */
 import type { RunRef } from '../../cell/shard/engine.ts';
 import type { RunDigest } from '../../cell/shard/replicas.ts';
@@ -29,14 +30,25 @@ export async function copyPage(parts: LaneParts): Promise<Copied> {
   const found = await timed(parts, 'reading the runs of a shard', (signal) =>
     replicas.runsOf(ask, page, signal),
   );
-  const missing = await missingOf(parts, found.runs);
   let isDecided = true;
-  for (let i = 0; i < missing.length; i += config.imageBatch) {
-    isDecided = (await sendBatch(parts, missing.slice(i, i + config.imageBatch))) && isDecided;
+  for (let i = 0; i < found.runs.length; i += config.copyPageRuns) {
+    const some = found.runs.slice(i, i + config.copyPageRuns);
+    isDecided = (await copySome(parts, some)) && isDecided;
   }
   if (!isDecided) return 'undecided';
   state.copiedPage(shard, { of: cursor, runs: found.runs.length, next: found.next });
   return 'page';
+}
+
+/** False while somebody else is still to decide of one. */
+async function copySome(parts: LaneParts, runs: readonly RunRef[]): Promise<boolean> {
+  const { imageBatch } = parts.config;
+  const missing = await missingOf(parts, runs);
+  let isDecided = true;
+  for (let i = 0; i < missing.length; i += imageBatch) {
+    isDecided = (await sendBatch(parts, missing.slice(i, i + imageBatch))) && isDecided;
+  }
+  return isDecided;
 }
 
 async function missingOf(parts: LaneParts, all: readonly RunRef[]): Promise<readonly RunRef[]> {

@@ -62,6 +62,17 @@ describe('a lane', () => {
     expect(() => cells.a.sender.status({ namespaceId: 'other', target: 'b' })).toThrow('no lane');
   });
 
+  it('copies more runs than one call may ask for, though no view holds them yet', async () => {
+    const { a, map } = make({ namespaces: [] });
+    a.replicas.unsaved = true;
+    for (let i = 0; i < 4_500; i += 1) a.replicas.write(runRef(i), { epoch: 1, text: 'x' });
+    for (const shard of a.replicas.shards) a.replicas.checkpoint(shard);
+    map.set([namespaceOf(NS)]);
+    await cells.settle();
+    expect(cells.status().kind).toBe('tail');
+    same();
+  });
+
   it('copies what was there before the namespace had the replica, then follows', async () => {
     const { a, map } = make({ namespaces: [] });
     for (let i = 0; i < 600; i += 1) a.replicas.write(runRef(i), { epoch: 1, text: 'old' });

@@ -43,6 +43,9 @@ export class FakeReplicas implements Replicas {
   /** Digests that the store has instead of the true ones: a corrupted replica. */
   readonly corrupted = new Map<string, Partial<RunDigest>>();
 
+  /** Nothing is saved yet: a shard's runs come all at once with the first page. */
+  unsaved = false;
+
   constructor(shardCount: number, now: () => number) {
     this.shardCount = shardCount;
     this.#now = now;
@@ -217,8 +220,8 @@ export class FakeReplicas implements Replicas {
       .map(({ ref }) => ref)
       .sort((a, b) => (a.runId < b.runId ? -1 : 1))
       .filter(({ runId }) => page.after === undefined || runId > page.after);
-    const found = runs.slice(0, page.limit);
-    const next = runs.length > page.limit ? found.at(-1)?.runId : undefined;
+    const found = this.unsaved ? runs : runs.slice(0, page.limit);
+    const next = runs.length > found.length ? found.at(-1)?.runId : undefined;
     return { runs: found, next, asOf: this.end(ask.shard) };
   }
 
