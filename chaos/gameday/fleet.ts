@@ -13,23 +13,34 @@ export class Fleet {
   readonly address: string;
   /** Runs a command of the operator, such as `move plan orders --to b`. */
   readonly atoll: (line: string) => Promise<OperatorRun>;
+  /** Of the fleet map and its keys. */
+  readonly folder: string;
+  readonly databaseUrl: (id: CellId) => string;
   readonly #cells = new Map<CellId, LiveProcess>();
   readonly #startCell: (id: CellId) => LiveProcess;
 
   private constructor(parts: {
     readonly address: string;
     readonly admin: string;
+    readonly folder: string;
+    readonly databaseUrl: (id: CellId) => string;
     readonly cells: ReadonlyMap<CellId, LiveProcess>;
     readonly startCell: (id: CellId) => LiveProcess;
   }) {
     this.address = parts.address;
+    this.folder = parts.folder;
+    this.databaseUrl = parts.databaseUrl;
     this.atoll = operator(parts.admin);
     this.#cells = new Map(parts.cells);
     this.#startCell = parts.startCell;
   }
 
   /** `mains` is the folder of compiled mains; data and logs go to `folder`. */
-  static async start(mains: string, folder: string): Promise<Fleet> {
+  static async start(
+    mains: string,
+    folder: string,
+    { laneItemsPerSecond }: { readonly laneItemsPerSecond?: number } = {},
+  ): Promise<Fleet> {
     const main = (name: string, args: readonly string[], log = name) =>
       new LiveProcess(log, [join(mains, `${name}.js`), ...args], {
         logFile: join(folder, `${log}.log`),
@@ -38,9 +49,16 @@ export class Fleet {
     const fleet = join(folder, 'fleet');
     const postgres = main('postgres-main', ['--data', join(folder, 'postgres')]);
     const url = new URL(String((await postgres.ready())['url']));
-    const startCell = (id: CellId) => {
+    const databaseUrl = (id: CellId) => {
       url.pathname = `/atoll_cell_${id}`;
-      const args = ['--cell-id', id, '--postgres-url', url.href, '--fleet', fleet];
+      return url.href;
+    };
+    const quota =
+      laneItemsPerSecond === undefined
+        ? []
+        : ['--lane-items-per-second', String(laneItemsPerSecond)];
+    const startCell = (id: CellId) => {
+      const args = ['--cell-id', id, '--postgres-url', databaseUrl(id), '--fleet', fleet, ...quota];
       return main('cell-main', args, `cell-${id}`);
     };
     const cells = new Map((['a', 'b'] as const).map((id) => [id, startCell(id)]));
@@ -52,7 +70,7 @@ export class Fleet {
     const [address = '', admin = ''] = await Promise.all(
       others.map(async (one) => String((await one.ready())['address'])),
     );
-    return new Fleet({ address, admin, cells, startCell });
+    return new Fleet({ address, admin, folder: fleet, databaseUrl, cells, startCell });
   }
 
   signal(id: CellId, signal: NodeJS.Signals): void {

@@ -2,6 +2,8 @@
  * `npm run gameday -- [--lanes 6] [--lag 1000] [--keep]`: loses a cell on purpose and says what it cost.
  * `npm run gameday -- --moves 5 [--open 500]`: moves the namespace so many times instead, with so many open runs, under an
  * official worker and a thin one.
+ * `npm run gameday -- --flood [--quota 50] [--seconds 15]`: one namespace floods its lane instead, and another one holds
+ * poison; no worker.
  *
  * Exit code 0: everything acknowledged is there or in the loss report, both cells converged, and the way back failed no
  * call. Whatever happens, Ctrl-C included, its processes end with it.
@@ -22,6 +24,7 @@ import {
 import { compileMains, makeCompileFolder } from '../live/compile.ts';
 import { endAll, endAllNow } from '../live/live-process.ts';
 import { Fleet } from './fleet.ts';
+import { flood } from './flood.ts';
 import { gameday } from './gameday.ts';
 import { Executions } from './executions.ts';
 import { NAMESPACE, type Ground } from './ground.ts';
@@ -34,6 +37,9 @@ const { values } = parseArgs({
     lag: { type: 'string', default: '1000' },
     moves: { type: 'string' },
     open: { type: 'string', default: '500' },
+    flood: { type: 'boolean', default: false },
+    quota: { type: 'string', default: '50' },
+    seconds: { type: 'string', default: '15' },
     keep: { type: 'boolean', default: false },
   },
 });
@@ -46,7 +52,13 @@ async function main(): Promise<boolean> {
   const compiled = await makeCompileFolder();
   let keep = values.keep;
   try {
-    const fleet = await Fleet.start(await compileMains(compiled), folder);
+    const mains = await compileMains(compiled);
+    if (values.flood) {
+      const fine = await floodOn(mains, folder);
+      keep ||= !fine;
+      return fine;
+    }
+    const fleet = await Fleet.start(mains, folder);
     const made = await fleet.atoll(`namespace create ${NAMESPACE} --region a --replica b`);
     if (made.code !== 0) throw new Error(made.err);
     say('namespace orders is active in cell a, with a replica in cell b');
@@ -62,6 +74,18 @@ async function main(): Promise<boolean> {
     await rm(compiled, { recursive: true, force: true });
     if (keep) say(`logs and data are kept in ${folder}`);
     else await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function floodOn(mains: string, folder: string): Promise<boolean> {
+  const quota = Number(values.quota);
+  const fleet = await Fleet.start(mains, folder, { laneItemsPerSecond: quota });
+  const connection = await Connection.connect({ address: fleet.address, interceptors: [] });
+  try {
+    const clientOf = (namespace: string) => new Client({ connection, namespace });
+    return await flood({ fleet, clientOf }, { quota, seconds: Number(values.seconds), say });
+  } finally {
+    await connection.close();
   }
 }
 
