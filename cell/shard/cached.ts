@@ -44,6 +44,8 @@ export class CachedRun {
   start: TaskStart | undefined;
   /** Recent events, contiguous, up to the newest decided one. Those after `savedEventId` are in no view yet. */
   chunks: Chunk[] = [];
+  /** Events decided on another branch that was adopted, while that is not durable. */
+  coming: Chunk[] | undefined;
   savedEventId: number;
   /** Events of branches that lost, which no checkpoint holds yet. */
   lostChunks: readonly { readonly historyId: string; readonly chunk: Chunk }[] = [];

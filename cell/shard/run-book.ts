@@ -158,6 +158,9 @@ export class RunBook {
     // Another branch's events replace ours only once they are durable: until then ours are read.
     if (historyId === run.branch.historyId && firstEventId < state.nextEventId) {
       run.chunks.push(chunkOf(adoption));
+    } else if (historyId !== run.branch.historyId) {
+      invariant(run.coming === undefined, `run ${state.runId} adopts two branches at once`);
+      run.coming = [];
     }
     return run;
   }
@@ -174,7 +177,8 @@ export class RunBook {
         ...run.lostChunks,
         ...unsaved.map((chunk) => ({ historyId: lostId, chunk })),
       ];
-      run.chunks = [chunkOf(adoption)];
+      run.chunks = [chunkOf(adoption), ...(run.coming ?? [])];
+      run.coming = undefined;
       run.savedEventId = 0;
     }
     run.committed = state;
@@ -265,5 +269,6 @@ function keepStep(run: CachedRun, step: EncodedStep): void {
   );
   run.head = state;
   if (step.firstEventId === 0) return;
-  run.chunks.push({ first: step.firstEventId, last: step.lastEventId, events: step.events });
+  const chunk = { first: step.firstEventId, last: step.lastEventId, events: step.events };
+  (run.coming ?? run.chunks).push(chunk);
 }
