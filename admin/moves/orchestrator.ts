@@ -8,7 +8,7 @@
  *  2. A lease is measured by the watcher's own monotonic clock: no clock of another machine is believed.
  */
 import { beatMove, claimMove, releaseMove, type MoveRef } from '../../fleet/move-changes.ts';
-import { runningMove, type Move, type MoveDriver } from '../../fleet/move.ts';
+import { moveById, runningMove, type Move, type MoveDriver } from '../../fleet/move.ts';
 import type { Change } from '../../fleet/table.ts';
 import type { FleetMap } from '../../fleet/map.ts';
 import { sleep, type CancelAlarm } from '../../kernel/clock.ts';
@@ -18,10 +18,13 @@ import { driveMove } from './drive-move.ts';
 import { MOVE_DEADLINES, type MovePorts } from './ports.ts';
 
 export type OrchestratorConfig = {
-  /** A driver that has been silent for so long is followed by another. Calls are held meanwhile, so it is short. */
+  /** A driver that has been silent for so long is followed by another. */
   readonly leaseMs: number;
   /** Between signs of life; each is a change of the map. */
   readonly beatMs: number;
+  /** The same while calls are held: shorter, since callers wait for who follows. */
+  readonly heldLeaseMs: number;
+  readonly heldBeatMs: number;
   /** Between looks at the map without a notice. */
   readonly lookMs: number;
   /** Moves driven at once. */
@@ -31,6 +34,8 @@ export type OrchestratorConfig = {
 export const ORCHESTRATOR_CONFIG: OrchestratorConfig = {
   leaseMs: 3_000,
   beatMs: 900,
+  heldLeaseMs: 1_500,
+  heldBeatMs: 400,
   lookMs: 500,
   maxDriven: 100,
 };
@@ -102,18 +107,19 @@ export class Orchestrator {
       if (this.#driving.has(key) || this.#driving.size >= this.#config.maxDriven) continue;
       const { driver } = move;
       const free = driver === undefined || driver.id === this.driverId;
-      if (free || this.#isSilent(key, driver)) this.#drive(ref, driver);
+      if (free || this.#isSilent(key, move, driver)) this.#drive(ref, driver);
     }
   }
 
-  #isSilent(key: string, driver: MoveDriver): boolean {
+  #isSilent(key: string, move: Move, driver: MoveDriver): boolean {
+    const { leaseMs, heldLeaseMs } = this.#config;
     const nowMs = this.#ports.clock.monotonicMs();
     const seen = this.#seen.get(key);
     if (seen?.driver.id !== driver.id || seen.driver.beat !== driver.beat) {
       this.#seen.set(key, { driver, sinceMs: nowMs });
       return false;
     }
-    return nowMs - seen.sinceMs >= this.#config.leaseMs;
+    return nowMs - seen.sinceMs >= (holdsCalls(move) ? heldLeaseMs : leaseMs);
   }
 
   #drive(ref: MoveRef, seen: MoveDriver | undefined): void {
@@ -154,13 +160,20 @@ export class Orchestrator {
     const { signal } = stop;
     while (!signal.aborted) {
       try {
-        await sleep(this.#ports.clock, this.#config.beatMs, signal);
+        await sleep(this.#ports.clock, this.#beatMs(ref), signal);
         const asked = { ...ref, driver: this.driverId, note: note() };
         await this.#update((map) => beatMove(map, asked), signal);
       } catch (thrown) {
         if (isLost(toAtollError(thrown))) stop.abort(thrown);
       }
     }
+  }
+
+  #beatMs({ namespaceId, moveId }: MoveRef): number {
+    const namespace = this.#ports.map.map.namespaces[namespaceId];
+    const move = namespace === undefined ? undefined : moveById(namespace, moveId);
+    const { beatMs, heldBeatMs } = this.#config;
+    return move !== undefined && holdsCalls(move) ? heldBeatMs : beatMs;
   }
 
   async #release(ref: MoveRef): Promise<void> {
@@ -174,6 +187,11 @@ export class Orchestrator {
     const options = { what: 'changing a move', timeoutMs: MOVE_DEADLINES.mapMs, parent };
     await withDeadline(clock, options, (signal) => map.update(change, signal));
   }
+}
+
+/** From the handover until a cell acts again. */
+function holdsCalls({ phase }: Move): boolean {
+  return phase === 'handover' || phase === 'release' || phase === 'reopen';
 }
 
 /** The map says that the move is not this driver's, or is not there. */
