@@ -32,6 +32,7 @@ export function checkFleet(evidence: FleetEvidence, tally: Tally<FleetCheck>): s
     ...checkWriters(evidence, tally),
     ...checkDigests(evidence, tally),
     ...checkLost(evidence, tally),
+    ...checkWinners(evidence, tally),
     ...checkInputs(evidence, tally),
     ...checkStarts(evidence, tally),
     ...checkOpen(evidence, tally),
@@ -74,6 +75,18 @@ function checkLost(evidence: FleetEvidence, tally: Tally<FleetCheck>): string[] 
     const what = `transition ${number} of ${workflowId} ${runId} in epoch ${epoch}`;
     if (forced.size === 0) return [`P5: ${what} is gone, and nothing was forced`];
     return isReported(evidence, one) ? [] : [`P9: ${what} is gone, and no report names it`];
+  });
+}
+
+/** P9: a branch gives way to one that ends in a larger epoch, and to no other (PROTOCOLS 9). */
+function checkWinners({ chronicle }: FleetEvidence, tally: Tally<FleetCheck>): string[] {
+  return chronicle.lost.flatMap(({ transition }) => {
+    const { number, epoch, runId, workflowId } = transition;
+    const won = chronicle.lineages.get(runId)?.at(-1)?.epoch;
+    if (won === undefined) return [];
+    tally.add('P9 branches that gave way');
+    const what = `transition ${number} of ${workflowId} ${runId} in epoch ${epoch}`;
+    return won > epoch ? [] : [`P9: ${what} gave way to a branch that ends in epoch ${won}`];
   });
 }
 

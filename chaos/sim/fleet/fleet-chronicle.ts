@@ -41,6 +41,8 @@ export class FleetChronicle {
   transitions = 0;
   /** By run, number and epoch. */
   readonly decided = new Map<string, Decided>();
+  /** Of the branch of each run that lasted. */
+  readonly lineages = new Map<string, Lineage>();
   /** Transitions that are in no surviving branch. */
   readonly lost: Decided[] = [];
   readonly #ends = new Map<string, Map<string, Standing>>();
@@ -100,6 +102,7 @@ export class FleetChronicle {
   ): void {
     const { runId, workflowId } = ref;
     const last = lineage.at(-1)?.transition ?? 0;
+    this.lineages.set(runId, lineage);
     let state: RunState | undefined;
     const moments = [];
     const chunks: Uint8Array[] = [];

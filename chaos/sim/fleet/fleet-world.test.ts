@@ -84,6 +84,17 @@ describe('the checkers of a fleet', () => {
     expect(judge(evidence({ digests: [missing] }))).toContain('missing in cell b');
   });
 
+  it('P9: a branch gave way to one that does not end in a larger epoch', () => {
+    const gone = decided('a', 2, 2);
+    const made = chronicle([gone], [gone]);
+    const planted = { chronicle: made, forced: new Set([2]), losses: [loss(2, 2)] };
+    const activeIn = new Map([[2, 'a']]);
+    made.lineages.set(RUN, [{ epoch: 1, transition: 3, eventId: 3 }]);
+    expect(judge(evidence({ ...planted, activeIn }))).toContain('a branch that ends in epoch 1');
+    made.lineages.set(RUN, [{ epoch: 3, transition: 3, eventId: 3 }]);
+    expect(judge(evidence({ ...planted, activeIn }))).toBe('');
+  });
+
   it('P5, P9: a transition is gone although nothing was forced, or no report names it', () => {
     const gone = decided('a', 2, 1);
     const made = chronicle([decided('a', 1, 1), gone], [gone]);

@@ -41,6 +41,7 @@ export const FLEET_CHECKS = [
   'P4 starts of one attempt by epoch',
   'P5 requests without a forced failover',
   'P6 digests',
+  'P9 branches that gave way',
   'P9 transitions that lost',
   'P9 transitions that lasted',
 ] as const;
