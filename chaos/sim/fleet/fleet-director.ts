@@ -28,6 +28,7 @@ export type DirectorParts = FleetParts & {
 
 type Act =
   | 'crash-cell'
+  | 'crash-under-append'
   | 'start-without-map'
   | 'crash-orchestrator'
   | 'cut-cells'
@@ -42,6 +43,7 @@ type Act =
 
 const FAULTS: readonly Act[] = [
   'crash-cell',
+  'crash-under-append',
   'start-without-map',
   'crash-orchestrator',
   'cut-cells',
@@ -101,6 +103,11 @@ export class FleetDirector {
         tally.add('cell crash');
         cell.kill();
         return void time.after(rng.integer(100, 4_000), () => cell.start());
+      case 'crash-under-append':
+        return cell.killUnderAppend(rng.fraction() * 8, () => {
+          tally.add('cell crash under an append');
+          time.after(rng.integer(100, 4_000), () => cell.start());
+        });
       case 'start-without-map':
         if (!cell.isUp) return;
         tally.add('started without the map');

@@ -36,6 +36,7 @@ import type { Trace } from '../trace.ts';
 import { WatchedDatabase } from '../watched-database.ts';
 import type { WorldTime } from '../world-time.ts';
 import { LinkedPeer, type Reached, type Ways } from './cell-ways.ts';
+import { CrashUnderAppend } from './crash-under-append.ts';
 import { KeptLosses } from './kept-losses.ts';
 import { LateMap, type MapPlace } from './late-map.ts';
 
@@ -80,6 +81,7 @@ export class SimCell {
   readonly #parts: FleetParts;
   readonly #plan: CellPlan;
   readonly #visibility = new MemoryVisibility();
+  readonly #faults: CrashUnderAppend;
   #lastKnown: FleetMap;
   #gate: HostGate | undefined;
   #current: CellProcess | undefined;
@@ -89,6 +91,7 @@ export class SimCell {
     this.id = plan.id;
     this.#parts = parts;
     this.#plan = plan;
+    this.#faults = new CrashUnderAppend(parts.faults);
     this.#lastKnown = plan.map;
     this.database = new WatchedDatabase({ clock: parts.time, shardCount: plan.shardCount });
   }
@@ -108,6 +111,18 @@ export class SimCell {
 
   jumpWallBy(ms: number): void {
     this.#gate?.jumpWallBy(ms);
+  }
+
+  /** Kills it a moment after it sent its next append, which never lands. `killed` is called then. */
+  killUnderAppend(afterMs: number, killed: () => void): void {
+    this.#faults.arm(() => {
+      const gate = this.#gate;
+      this.#parts.time.after(afterMs, () => {
+        if (this.#gate !== gate || !this.#parts.faults.active) return;
+        this.kill();
+        killed();
+      });
+    });
   }
 
   /** SIGKILL. */
@@ -177,8 +192,8 @@ export class SimCell {
   }
 
   #store(gate: HostGate, rng: SeededRng): MemoryStore {
-    const { time, faults } = this.#parts;
-    const store = openStore(this.database, { time, rng, faults });
+    const { time } = this.#parts;
+    const store = openStore(this.database, { time, rng, faults: this.#faults });
     gate.onDeath(() => store.breakConnection());
     return store;
   }

@@ -2,6 +2,7 @@
 
 export const FLEET_FAULTS = [
   'cell crash',
+  'cell crash under an append',
   'orchestrator crash',
   'cells cut one way',
   'map cut one way',
