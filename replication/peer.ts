@@ -66,6 +66,6 @@ export interface ReplicaPeer {
     },
     signal: AbortSignal,
   ): Promise<RunsPage>;
-  /** Says that this cell lives, and how far behind its lanes are. */
-  probe(backlogs: readonly LaneBacklog[], signal: AbortSignal): Promise<void>;
+  /** Says that this cell lives, and how far behind its lanes are. Answers with the other cell's clock; 0: it did not say. */
+  probe(backlogs: readonly LaneBacklog[], signal: AbortSignal): Promise<{ readonly now: number }>;
 }

@@ -41,7 +41,7 @@ export type LaneStatus = {
   readonly deadLetters: number;
   /** ms since the target last acknowledged anything, an empty probe included; undefined: never. */
   readonly acknowledgedMsAgo?: number | undefined;
-  /** The target's clock minus the source's, ms, as its acknowledgements tell; undefined: not known. More than 1 s blocks a move (D16). */
+  /** The target's clock minus the source's, ms, the least that its answers to probes prove; undefined: not known. More than 1 s blocks a move (D16). */
   readonly skewMs?: number | undefined;
   /** Per shard of the source: everything at or below has been applied by the target. */
   readonly applied: readonly ShardBarrier[];

@@ -150,9 +150,10 @@ export class LaneSender implements LaneFeed {
       );
     }
     const { clock } = this.#parts;
+    const { heardMs: probedMs, skewMs } = this.#targets.get(key.target) ?? {};
     return laneStatus(lane, {
       shards: [...this.#feeds.keys()],
-      probedMs: this.#targets.get(key.target)?.heardMs,
+      ...{ probedMs, skewMs },
       nowMs: clock.monotonicMs(),
       now: clock.now(),
     });

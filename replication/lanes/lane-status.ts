@@ -9,6 +9,8 @@ export function laneStatus(
     readonly shards: readonly ShardId[];
     /** Monotonic time of the target's last answer to a probe. */
     readonly probedMs: number | undefined;
+    /** How far the target's clock is ahead of ours, at least. */
+    readonly skewMs: number | undefined;
     readonly nowMs: number;
     readonly now: number;
   },
@@ -29,6 +31,7 @@ export function laneStatus(
     parked: parked.size,
     deadLetters,
     acknowledgedMsAgo: Number.isFinite(acknowledged) ? look.nowMs - acknowledged : undefined,
+    skewMs: look.skewMs,
     applied: look.shards.map((shard) => ({ shard, seq: state.position(shard) ?? 0 })),
   };
 }

@@ -322,6 +322,22 @@ describe('a lane', () => {
     expect(b.reports.estimate('a', NS)).toMatchObject({ knownMissing: 0, lagMs: 0 });
   });
 
+  it('knows how far the clock of its target is ahead, at least', async () => {
+    make();
+    expect(cells.status().skewMs).toBeUndefined();
+    await cells.clock.advanceSettled(2_500);
+    expect(cells.status().skewMs).toBe(0);
+    const probe = cells.b.receiver.probe.bind(cells.b.receiver);
+    for (const aheadMs of [1_500, -1_500]) {
+      cells.b.receiver.probe = (...args) => ({ now: probe(...args).now + aheadMs });
+      await cells.clock.advanceSettled(2_500);
+      const { skewMs = 0 } = cells.status();
+      expect(Math.sign(skewMs)).toBe(Math.sign(aheadMs));
+      expect(Math.abs(skewMs)).toBeGreaterThan(1_490);
+      expect(Math.abs(skewMs)).toBeLessThanOrEqual(1_500);
+    }
+  });
+
   it('does nothing at all while no namespace is replicated', async () => {
     make({ namespaces: [] });
     await cells.clock.advanceSettled(10_000);

@@ -91,8 +91,12 @@ export class Probes {
       parent: this.#closing.signal,
     };
     try {
-      await withDeadline(clock, options, (signal) => target.peer.probe(backlogs, signal));
+      const sentAt = clock.now();
+      const { now } = await withDeadline(clock, options, (signal) =>
+        target.peer.probe(backlogs, signal),
+      );
       target.heardMs = clock.monotonicMs();
+      if (now > 0) target.told(now, { sentAt, heardAt: clock.now() });
     } catch (error) {
       if (this.#closing.signal.aborted) return;
       const fields = { target: target.cellId, error: toAtollError(error).message };

@@ -14,7 +14,16 @@ export class Target {
   readonly lanes = new Set<Lane>();
   /** Monotonic time of its last answer to a probe. */
   heardMs: number | undefined;
+  /** How far its clock is ahead of ours, at least, ms; undefined: not known. */
+  skewMs: number | undefined;
   isProbed = false;
+
+  /** It answered a probe with its time: on its way the answer may have been anywhere between the two times of ours. */
+  told(now: number, between: { readonly sentAt: number; readonly heardAt: number }): void {
+    const { sentAt, heardAt } = between;
+    if (now > heardAt) this.skewMs = now - heardAt;
+    else this.skewMs = Math.min(0, now - sentAt);
+  }
 
   constructor(
     cellId: string,

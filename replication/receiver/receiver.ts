@@ -141,13 +141,14 @@ export class Receiver {
     return { runs, next, shards };
   }
 
-  /** The source lives; backlogs of namespaces that it does not share with this cell are ignored. */
-  probe(source: string, backlogs: readonly LaneBacklog[]): void {
+  /** The source lives, and is told the time here; backlogs of namespaces that it does not share with this cell are ignored. */
+  probe(source: string, backlogs: readonly LaneBacklog[]): { readonly now: number } {
     const { map, cellId, reports } = this.#parts;
     const shared = backlogs.filter(({ namespaceId }) =>
       replicatedBetween(map.namespaceById(namespaceId), source, cellId),
     );
     reports.heard(source, shared);
+    return { now: reports.now() };
   }
 
   /** @throws AtollError `failed-precondition` where the namespace is not kept by both cells */

@@ -23,6 +23,11 @@ export class SourceReports {
     this.#startedMs = clock.monotonicMs();
   }
 
+  /** The time here, whole ms since 1970. */
+  now(): number {
+    return Math.round(this.#clock.now());
+  }
+
   /** The source spoke; `backlogs` is what changed of what it holds. */
   heard(source: string, backlogs: readonly LaneBacklog[]): void {
     this.#heardMs.set(source, this.#clock.monotonicMs());

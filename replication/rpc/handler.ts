@@ -107,10 +107,9 @@ function pushRoutes({ receiver, imageParts }: ReplicationHandlerParts): [string,
       const page = await receiver.runs(source, { ...ask, after }, signal);
       return { ...page, next: page.next ?? '' };
     }),
-    route(api.PROBE, async ({ backlogs }, source) => {
-      receiver.probe(source, backlogs.map(backlogFromWire));
-      return {};
-    }),
+    route(api.PROBE, async ({ backlogs }, source) =>
+      receiver.probe(source, backlogs.map(backlogFromWire)),
+    ),
   ];
 }
 

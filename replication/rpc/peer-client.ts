@@ -104,8 +104,8 @@ export class PeerClient implements ReplicaPeer {
     return { runs: runsFromWire(ask.namespaceId, page.runs), next, shards: page.shards };
   }
 
-  async probe(backlogs: readonly LaneBacklog[], signal: AbortSignal): Promise<void> {
-    await this.#call(PROBE, { backlogs: backlogs.map(backlogToWire) }, signal);
+  probe(backlogs: readonly LaneBacklog[], signal: AbortSignal): Promise<{ readonly now: number }> {
+    return this.#call(PROBE, { backlogs: backlogs.map(backlogToWire) }, signal);
   }
 
   async #pushParts(

@@ -90,17 +90,23 @@ export function accusedFromWire(namespaceId: string, { run, digest }: WireAccuse
 }
 
 export function laneToWire(status: LaneStatus): WireLaneStatus {
-  const { acknowledgedMsAgo, ...rest } = status;
-  const acknowledged = acknowledgedMsAgo !== undefined;
-  return { ...rest, acknowledged, acknowledgedMsAgo: acknowledgedMsAgo ?? 0 };
+  const { acknowledgedMsAgo, skewMs, ...rest } = status;
+  return {
+    ...rest,
+    acknowledged: acknowledgedMsAgo !== undefined,
+    acknowledgedMsAgo: acknowledgedMsAgo ?? 0,
+    skewKnown: skewMs !== undefined,
+    skewMs: skewMs ?? 0,
+  };
 }
 
 export function laneFromWire(wire: WireLaneStatus): LaneStatus {
-  const { acknowledged, acknowledgedMsAgo, kind, ...rest } = wire;
+  const { acknowledged, acknowledgedMsAgo, skewKnown, skewMs, kind, ...rest } = wire;
   return {
     ...rest,
     kind: kind === 'copy' ? 'copy' : 'tail',
     acknowledgedMsAgo: acknowledged ? acknowledgedMsAgo : undefined,
+    skewMs: skewKnown ? skewMs : undefined,
   };
 }
 

@@ -65,7 +65,7 @@ export class ReceiverPeer implements ReplicaPeer {
     return this.#carry('runs', signal, (s) => this.#receiver().runs(this.#source, ask, s));
   }
 
-  probe(backlogs: readonly LaneBacklog[], signal: AbortSignal): Promise<void> {
+  probe(backlogs: readonly LaneBacklog[], signal: AbortSignal): Promise<{ readonly now: number }> {
     return this.#carry('probe', signal, async () => this.#receiver().probe(this.#source, backlogs));
   }
 

@@ -62,6 +62,8 @@ const messages = new MessagePackage(PACKAGE, {
   Runs: { runs: [1, 'Run[]'], next: [2, 'string'], shards: [3, 'uint32'] },
   Backlog: { namespaceId: [1, 'string'], pending: [2, 'uint64'], oldestAt: [3, 'int64'] },
   Probe: { backlogs: [1, 'Backlog[]'] },
+  // The clock of who answers; 0: of an older release.
+  Probed: { now: [1, 'int64'] },
 
   AskGate: { namespaceId: [1, 'string'], moveId: [2, 'string'], revision: [3, 'uint64'] },
   Barrier: { shard: [1, 'uint32'], seq: [2, 'uint64'] },
@@ -78,6 +80,8 @@ const messages = new MessagePackage(PACKAGE, {
     acknowledged: [8, 'bool'],
     acknowledgedMsAgo: [9, 'double'],
     applied: [10, 'Barrier[]'],
+    skewKnown: [11, 'bool'],
+    skewMs: [12, 'double'],
   },
   AskObserve: { namespaceId: [1, 'string'], revision: [2, 'uint64'] },
   AskVerify: {
@@ -149,6 +153,8 @@ export type WireLaneStatus = {
   readonly acknowledged: boolean;
   readonly acknowledgedMsAgo: number;
   readonly applied: readonly WireBarrier[];
+  readonly skewKnown: boolean;
+  readonly skewMs: number;
 };
 export type WireVerifyReport = {
   readonly compared: number;
@@ -235,11 +241,10 @@ export const RUNS = method<
   OfNamespace & { readonly shard: number; readonly after: string; readonly limit: number },
   { readonly runs: readonly WireRun[]; readonly next: string; readonly shards: number }
 >(`${REPLICATION}/Runs`, 'AskRuns', 'Runs');
-export const PROBE = method<{ readonly backlogs: readonly WireBacklog[] }, Empty>(
-  `${REPLICATION}/Probe`,
-  'Probe',
-  'Empty',
-);
+export const PROBE = method<
+  { readonly backlogs: readonly WireBacklog[] },
+  { readonly now: number }
+>(`${REPLICATION}/Probe`, 'Probe', 'Probed');
 
 export const GATE = method<
   OfNamespace & { readonly moveId: string; readonly revision: number },

@@ -80,7 +80,7 @@ export class LinkedPeer implements ReplicaPeer {
     return this.#carry((receiver, signal) => receiver.runs(this.#sourceId, ask, signal));
   }
 
-  probe(backlogs: readonly LaneBacklog[]): Promise<void> {
+  probe(backlogs: readonly LaneBacklog[]): Promise<{ readonly now: number }> {
     return this.#carry(async (receiver) => receiver.probe(this.#sourceId, backlogs));
   }
 
