@@ -9,7 +9,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { SeedRun, WorldKind } from './world-kind.ts';
 
-const PROGRAM = fileURLToPath(new URL('./seed-process.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('./seeds-main.ts', import.meta.url));
 
 type Told =
   | { readonly kind: 'ran'; readonly by: ChildProcess; readonly run: SeedRun }
