@@ -31,6 +31,8 @@ export class LaneState {
   readonly #cursors = new Map<ShardId, ShardCursor>();
   /** The last committed row of each open shard; the sender's. */
   readonly #ends: ReadonlyMap<ShardId, Seq>;
+  /** Steps that the target was last told are pending; -1: it may not have heard. */
+  told = 0;
   /** Runs that the copy has sent or found equal, and pages' runs so far. */
   copied = 0;
 

@@ -322,6 +322,24 @@ describe('a lane', () => {
     expect(b.reports.estimate('a', NS)).toMatchObject({ knownMissing: 0, lagMs: 0 });
   });
 
+  it('tells its target that nothing is pending any more, also if no push says so', async () => {
+    const { a, b } = make({ config: { pushItems: 1 } });
+    a.replicas.write(runRef(1), { epoch: 1, text: 'x' });
+    await cells.settle();
+    b.replicas.forget(runRef(1));
+    // The only push says that one is pending; the run's image settles it, and what the next probe says is lost.
+    a.replicas.write(runRef(1), { epoch: 1, text: 'y' });
+    a.replicas.write(runRef(1), { epoch: 1, text: 'z' });
+    await cells.settle();
+    same();
+    expect(b.reports.estimate('a', NS).knownMissing).toBe(1);
+    a.out.fate = (method) => ({ ...NO_FAULT, lost: method === 'probe' });
+    await cells.clock.advanceSettled(1_500);
+    a.out.fate = () => NO_FAULT;
+    await cells.clock.advanceSettled(1_500);
+    expect(b.reports.estimate('a', NS).knownMissing).toBe(0);
+  });
+
   it('knows how far the clock of its target is ahead, at least', async () => {
     make();
     expect(cells.status().skewMs).toBeUndefined();

@@ -22,8 +22,6 @@ export class Probes {
     readonly config: ReplicationConfig;
   };
   readonly #targets: () => Iterable<Target>;
-  /** Lanes whose last reported backlog was not empty. */
-  readonly #reported = new WeakSet<Lane>();
   readonly #closing = new AbortController();
   #alarm: CancelAlarm | undefined;
 
@@ -56,6 +54,7 @@ export class Probes {
     const { metrics } = target;
     let [copying, pending, bytes, lagMs] = [0, 0, 0, 0];
     const backlogs: LaneBacklog[] = [];
+    const told: Lane[] = [];
     for (const lane of target.lanes) {
       const { state } = lane;
       if (state.tooOld(now)) {
@@ -69,9 +68,9 @@ export class Probes {
       pending += queue.size;
       bytes += queue.bytes;
       if (oldestAt !== undefined) lagMs = Math.max(lagMs, now - oldestAt);
-      if (queue.size === 0 && !this.#reported.has(lane)) continue;
-      if (queue.size === 0) this.#reported.delete(lane);
-      else this.#reported.add(lane);
+      if (queue.size === 0 && state.told === 0) continue;
+      state.told = queue.size;
+      told.push(lane);
       backlogs.push({ namespaceId: state.key.namespaceId, pending: queue.size, oldestAt });
     }
     metrics.lanes.set(target.lanes.size);
@@ -79,10 +78,17 @@ export class Probes {
     metrics.pending.set(pending);
     metrics.pendingBytes.set(bytes);
     metrics.lagMs.set(lagMs);
-    if (!target.isProbed) void this.#probe(target, backlogs);
+    if (target.isProbed) this.#unheard(told);
+    else void this.#probe(target, { backlogs, told });
   }
 
-  async #probe(target: Target, backlogs: readonly LaneBacklog[]): Promise<void> {
+  async #probe(
+    target: Target,
+    {
+      backlogs,
+      told,
+    }: { readonly backlogs: readonly LaneBacklog[]; readonly told: readonly Lane[] },
+  ): Promise<void> {
     const { clock, config, log } = this.#ports;
     target.isProbed = true;
     const options = {
@@ -99,10 +105,16 @@ export class Probes {
       if (now > 0) target.told(now, { sentAt, heardAt: clock.now() });
     } catch (error) {
       if (this.#closing.signal.aborted) return;
+      this.#unheard(told);
       const fields = { target: target.cellId, error: toAtollError(error).message };
       log.debug(fields, 'A probe failed.');
     } finally {
       target.isProbed = false;
     }
+  }
+
+  /** They are told again with the next probe. */
+  #unheard(lanes: readonly Lane[]): void {
+    for (const { state } of lanes) state.told = -1;
   }
 }

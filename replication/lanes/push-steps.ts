@@ -43,6 +43,7 @@ export async function pushSteps(parts: LaneParts, size: PushSize): Promise<boole
   const pending = queue.size - entries.length;
   const oldestAt = pending > 0 ? queue.oldestAt() : undefined;
   const push = { namespaceId: state.key.namespaceId, steps, pending, oldestAt };
+  state.told = pending;
   quota.spend(steps.length, nowMs);
   metrics.pushes.inc();
   metrics.pushBytes.inc(steps.reduce((sum, { length }) => sum + length, 0));
