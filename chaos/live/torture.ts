@@ -2,7 +2,7 @@
  * `npm run torture`: the order example on a live engine whose processes are killed at the worst moments.
  *
  *   npm run torture -- [--only cells|dev] [--kills 10] [--orders 1000] [--ship-within 20s] [--seed 1] [--keep]
- *   npm run torture -- --moves [--open 500] [--lanes 3] [--step gate] [--action target] [--keep]
+ *   npm run torture -- --moves [--open 500] [--lanes 3] [--step '^handover'] [--action target] [--keep]
  *
  *   npm run torture -- --there-and-back 3 [--gap 2000] [--open 60] [--lanes 12] [--lane-items 40] [--keep]
  *

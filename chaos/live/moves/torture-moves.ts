@@ -1,5 +1,5 @@
 /**
- * `npm run torture -- --moves [--open 500] [--lanes 3] [--step gate] [--action target] [--keep]`: at each step of a planned
+ * `npm run torture -- --moves [--open 500] [--lanes 3] [--step '^handover'] [--action target] [--keep]`: at each step of a planned
  * move it is aborted, or its orchestrator, source or target is killed (SIGKILL), under a light load.
  *
  * Place: torture.ts hands over to it. The last judge of P5 and of the moves' crash safety: real processes.
@@ -26,7 +26,7 @@ export type MoveTorture = {
   readonly folder: string;
   readonly open: number;
   readonly lanes: number;
-  /** Only the cases whose step or action holds these words. */
+  /** Only the cases whose step and action these regular expressions fit. */
   readonly step: string;
   readonly action: string;
   readonly say: (text: string) => void;
@@ -68,8 +68,10 @@ async function tormentAll(
   scene: Scene,
   { step, action, say }: MoveTorture,
 ): Promise<readonly string[]> {
-  const cases = planCases().filter((one) => one.step.includes(step) && one.action.includes(action));
-  if (cases.length === 0) throw new Error(`no case is of step "${step}" and action "${action}"`);
+  const cases = planCases().filter(
+    (one) => one.step.search(step) >= 0 && one.action.search(action) >= 0,
+  );
+  if (cases.length === 0) throw new Error(`no case fits step "${step}" and action "${action}"`);
   const rows: (readonly string[])[] = [['CASE', 'ENDED', 'PAUSE', 'FAILED CALLS', 'TOOK']];
   const findings: string[] = [];
   for (const [i, one] of cases.entries()) {
