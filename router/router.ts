@@ -89,6 +89,7 @@ export async function startRouter(options: StartRouterOptions): Promise<RunningR
   };
   const forget = map.onChange((next) => {
     upstreams.keepOnly(next);
+    upstreams.prepare(next);
     limits.keepOnly(next);
     holds.onMap(next);
   });

@@ -1,6 +1,9 @@
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { opossumBreakers } from '../kernel/breaker-opossum.ts';
+import { must, twoCells } from '../fleet/conformance/sample.ts';
+import type { FleetMap } from '../fleet/map.ts';
+import { startMove } from '../fleet/move-changes.ts';
 import { systemClock } from '../kernel/clock.ts';
 import type { AtollError } from '../kernel/errors.ts';
 import { RpcServer } from '../kernel/rpc/server.ts';
@@ -38,6 +41,26 @@ describe('a cell that is away', () => {
     for (let i = 0; i < 50; i++) expect(isRefused(upstreams, `127.0.0.1:${port}`)).toBe(true);
     expect(sockets.length - made, 'no call makes a connection').toBe(0);
   }, 30_000);
+
+  it('is connected to before a namespace that moves there is switched', async () => {
+    const sockets: Socket[] = [];
+    const target = createServer((socket) => void sockets.push(socket));
+    cleanups.push(() => {
+      for (const socket of sockets) socket.destroy();
+      target.close();
+    });
+    await listening(target, 0);
+    const { port } = target.address() as AddressInfo;
+    const upstreams = open(() => {});
+    const ask = { namespaceId: 'id-of-a', moveId: 'm', to: 'west', at: 0, maxPauseMs: 5_000 };
+    const moving = must(startMove(twoCells('a'), { ...ask, autoConfirm: false }));
+    const cells = {
+      ...moving.cells,
+      west: { ...moving.cells['west'], address: `127.0.0.1:${port}` },
+    };
+    upstreams.prepare({ ...moving, cells } as FleetMap);
+    await until(() => sockets.length === 2);
+  });
 
   it('does not make others away', async () => {
     const away = await silentAddress();

@@ -16,6 +16,7 @@ import { AtollError } from '../kernel/errors.ts';
 import { LinkPool, type LinkWatch } from '../kernel/link/link-pool.ts';
 import type { Link } from '../kernel/link/link.ts';
 import type { FleetMap } from '../fleet/map.ts';
+import { runningMove } from '../fleet/move.ts';
 
 export type UpstreamOptions = {
   /** Connections to each cell. */
@@ -48,6 +49,17 @@ export class Upstreams {
       throw new AtollError('unavailable', `The cell at ${address} does not answer: try again.`);
     }
     return pool.next();
+  }
+
+  /** Connects to the cells that a namespace moves to, so that no call that was held waits for it, or fails with it. */
+  prepare(map: FleetMap): void {
+    for (const namespace of Object.values(map.namespaces)) {
+      const to = runningMove(namespace)?.to;
+      const address = to === undefined ? undefined : map.cells[to]?.address;
+      if (address === undefined) continue;
+      const { pool, breaker } = this.#upstreams.get(address) ?? this.#make(address);
+      for (let link = 0; link < this.#options.links && !breaker.isOpen; link += 1) pool.next();
+    }
   }
 
   /** Closes the pools of cells that have left the map or changed their address. */
