@@ -118,8 +118,9 @@ export class ShardWork {
   }
 
   /**
-   * The mark that lets the namespace act is durable: what waits for a worker is driven from memory, and so is what the views
-   * do not hold yet. All other clocks are read again from there, page by page: calls are held while this turn lasts.
+   * The mark that lets the namespace act is durable: what waits for a worker is driven from memory. Clocks are read again
+   * from the views, page by page, and those that the views do not hold yet after that (view-reader.ts): calls are held
+   * while this turn lasts.
    */
   begin(namespaceId: string): void {
     this.#due.promoted(namespaceId, this.#shard.now());
@@ -127,7 +128,7 @@ export class ShardWork {
       if (run.ref.namespaceId !== namespaceId) continue;
       run.granted = false;
       run.failingOver = false;
-      if (run.dirty || waitsForWorker(run.committed)) this.sync(run);
+      if (waitsForWorker(run.committed)) this.sync(run);
     }
     this.driver.rereadTimers();
   }
