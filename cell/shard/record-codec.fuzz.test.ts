@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { SeededRng } from '../../kernel/testing/seeded-rng.ts';
+import { encodeCbor } from '../../wire/cbor.ts';
 import { encodeEvents } from '../../wire/event-codec.ts';
 import { Lab } from '../history/testing/lab.ts';
 import { activity, startInput, startTimer } from '../history/testing/inputs.ts';
@@ -71,6 +72,31 @@ test.each([1, 2, 3, 4, 5])('seed %i: a record gives back its transitions', (seed
     ]);
   }
   expect(made.length).toBeGreaterThan(10);
+});
+
+test.each([0, 1, 23, 24, 255, 256])('a record of %i steps is what CBOR makes of it', (count) => {
+  const steps = Array.from({ length: count }, (_, i) => {
+    const transition: Transition = {
+      ...{ namespaceId: `n${i % 30}`, workflowId: 'w', runId: 'r', number: i, epoch: 1, at: 5 },
+      changes: [{ kind: 'start-request', requestId: `q${i}` }],
+      ...(i % 3 === 0 ? { previousEpoch: 7 } : {}),
+    };
+    return { transition, events: Uint8Array.of(i % 250) };
+  });
+  const namespaces = [...new Set(steps.map(({ transition }) => transition.namespaceId))];
+  const plain = steps.map(({ transition: t, events }) => [
+    ...[namespaces.indexOf(t.namespaceId), t.workflowId, t.runId, t.number, t.epoch, t.at, events],
+    ...[t.changes.map((change) => [0, change]), null],
+    ...(t.previousEpoch === undefined ? [] : [t.previousEpoch]),
+  ]);
+  const expected = Buffer.concat([Uint8Array.of(1), encodeCbor([namespaces, plain])]);
+  expect(Buffer.from(encodeRecord(steps))).toEqual(expected);
+  // Alone, in a record of its own, the second time from what is known of it.
+  for (const [i, step] of steps.slice(0, 3).entries()) {
+    const alone = [[step.transition.namespaceId], [[0, ...(plain[i] ?? []).slice(1)]]];
+    const own = Buffer.concat([Uint8Array.of(1), encodeCbor(alone)]);
+    expect(Buffer.from(encodeRecord([step]))).toEqual(own);
+  }
 });
 
 test('a record of no steps is a record', () => {

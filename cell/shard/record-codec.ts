@@ -24,6 +24,7 @@ import { decodeState, encodeState, type EncodedState } from '../history/state-co
 import type { RunState } from '../history/state.ts';
 import type { Transition } from '../history/transition.ts';
 import type { Mark } from './mark.ts';
+import { arrayHead, transitionBytes } from './transition-bytes.ts';
 
 /** Transitions alone. */
 export const STEPS_FORMAT = 1;
@@ -136,25 +137,26 @@ export function encodeRecord(
   { marks, adoptions, removals }: Beside = NOTHING_BESIDE,
 ): Uint8Array {
   const namespaces: string[] = [];
-  const transitions = steps.map((step): WireTransition => {
+  const transitions = steps.flatMap((step) => {
     const { namespaceId } = step.transition;
     let namespace = namespaces.indexOf(namespaceId);
     if (namespace < 0) namespace = namespaces.push(namespaceId) - 1;
-    return wireTransition(namespace, step);
+    return transitionBytes(step.transition, namespace, () => wireTransition(step));
   });
   const format = formatOf({ marks, adoptions, removals });
-  const mixed = [namespaces, transitions, marks, adoptions.map(wireAdoption)] as const;
-  const wire: WireRecord =
+  const beside =
     format === STEPS_FORMAT
-      ? [namespaces, transitions]
+      ? []
       : format === MIXED_FORMAT
-        ? mixed
-        : [...mixed, removals];
-  const body = encodeCbor(wire);
-  const record = new Uint8Array(body.length + 1);
-  record[0] = format;
-  record.set(body, 1);
-  return record;
+        ? [marks, adoptions.map(wireAdoption)]
+        : [marks, adoptions.map(wireAdoption), removals];
+  return Buffer.concat([
+    Uint8Array.of(format, ...arrayHead(2 + beside.length)),
+    encodeCbor(namespaces),
+    Uint8Array.from(arrayHead(steps.length)),
+    ...transitions,
+    ...beside.map(encodeCbor),
+  ]);
 }
 
 /** The least that holds what there is: older releases read what they know (D17). */
@@ -184,24 +186,15 @@ export function decodeRecord(record: Uint8Array): LogRecord {
   };
 }
 
-function wireTransition(
-  namespace: number,
-  { transition, events }: Pick<EncodedStep, 'transition' | 'events'>,
-): WireTransition {
+/** Behind the place of its namespace. */
+function wireTransition({
+  transition,
+  events,
+}: Pick<EncodedStep, 'transition' | 'events'>): readonly unknown[] {
   const { workflowId, runId, number, epoch, at, previousEpoch } = transition;
   const patches = patchesOf(transition);
   const execution = transition.execution ?? null;
-  const wire = [
-    namespace,
-    workflowId,
-    runId,
-    number,
-    epoch,
-    at,
-    events,
-    patches,
-    execution,
-  ] as const;
+  const wire = [workflowId, runId, number, epoch, at, events, patches, execution];
   return previousEpoch === undefined ? wire : [...wire, previousEpoch];
 }
 
