@@ -37,11 +37,17 @@ export function encodedStep(
   };
 }
 
-/** A step that leaves the workflow id pointing where it points. */
-export function withoutPointer(step: ReplicatedStep): ReplicatedStep {
+/** A step that leaves the workflow id pointing where it points, and its requests with the runs that took them. */
+export function withoutPointer(step: ReplicatedStep, here: Here): ReplicatedStep {
   const { execution, ...rest } = step.transition;
-  const ledger = execution?.ledger;
-  return { ...step, transition: { ...rest, ...(ledger ? { execution: { ledger } } : {}) } };
+  const ledger = (execution?.ledger ?? []).filter((entry) => !isTakenByOther(here, entry));
+  const kept = ledger.length > 0 ? { execution: { ledger } } : {};
+  return { ...step, transition: { ...rest, ...kept } };
+}
+
+function isTakenByOther({ execution }: Pick<Here, 'execution'>, entry: LedgerEntry): boolean {
+  const known = execution?.ledger.find(entry.requestId);
+  return known !== undefined && known.runId !== entry.runId;
 }
 
 /** An image whose pointer counts only if the run that it points at is here. */
@@ -83,7 +89,10 @@ export function adoptionOf(
     events:
       known === 0 ? all : known < last ? sliceEvents(all, known + 1, last) : new Uint8Array(0),
     ...(pointer ? { current: pointer } : {}),
-    ledger: ledger.filter((entry) => !isSame(execution?.ledger.find(entry.requestId), entry)),
+    ledger: ledger.filter((entry) => {
+      if (acts && isTakenByOther({ execution }, entry)) return false;
+      return !isSame(execution?.ledger.find(entry.requestId), entry);
+    }),
     forgotten: fresh ? takenByLoser(state.runId, ledger, execution) : [],
   };
 }

@@ -14,16 +14,16 @@ async function started(host: Host, requestId: string): Promise<RunRef> {
 }
 
 /** `b` starts a run of which `a` hears nothing, then `a` starts another one. */
-async function twoRuns(cells: Cells) {
+async function twoRuns(cells: Cells, request?: string) {
   const { a, b, move } = cells;
   await a.start('another'); // Or both hosts would draw the same run ids.
   move('2@2', 'b');
   await observe(b);
-  const unheard = await started(b, 'first');
+  const unheard = await started(b, request ?? 'first');
   move('3@3', 'a');
   await observe(a);
   await observe(b);
-  const second = await started(a, 'second');
+  const second = await started(a, request ?? 'second');
   return { unheard, second };
 }
 
@@ -106,6 +106,19 @@ describe('a workflow id that two cells took, each in its own epoch', () => {
     expect(losses.at(-1)).toMatchObject({
       execution: { runId: unheard.runId, outcome: 'superseded' },
     });
+    await expectEqual(cells, [unheard, second]);
+  });
+
+  test('of one request answers with the run that stays, in every cell', async () => {
+    const cells = await twoCells();
+    const { a, b } = cells;
+    const { unheard, second } = await twoRuns(cells, 'same');
+    await cells.ship('b');
+    expect(await isOpen(a, unheard)).toBe(false);
+    await cells.ship('a');
+    const took = (host: Host) => host.ownership.memory.peekExecution(wf('w'))?.ledger.find('same');
+    expect(took(a)).toMatchObject({ runId: second.runId });
+    expect(took(b)).toEqual(took(a));
     await expectEqual(cells, [unheard, second]);
   });
 

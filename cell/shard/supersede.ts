@@ -5,7 +5,7 @@
  *
  * Invariants
  *  1. It is reported first: no crash leaves an end without its reason.
- *  2. The step that closes it says anew where the id points, so that every replica points there.
+ *  2. The step that closes it says anew where the id points, and which run took its request: so says every replica then.
  */
 import { orAbort } from '../../kernel/deadline.ts';
 import { invariant } from '../../kernel/invariant.ts';
@@ -68,6 +68,9 @@ function superseding(run: CachedRun, current: CurrentRun, ctx: DecideContext): E
   const decision = decide(run.live, { kind: 'terminate', reason, identity: 'atoll' }, ctx);
   invariant(decision.kind === 'commit', `a stray run is closed, not ${decision.kind}`);
   const [{ transition, state }] = decision.steps;
-  const execution = { current: { ...current, epoch: state.epoch } };
+  // Both cells may have taken one request.
+  const taken = ctx.ledger.find(state.start.requestId);
+  const ledger = taken && taken.runId !== state.runId ? { ledger: [taken] } : {};
+  const execution = { current: { ...current, epoch: state.epoch }, ...ledger };
   return encodeStep({ ...transition, execution }, state);
 }
