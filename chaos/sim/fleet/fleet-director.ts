@@ -106,7 +106,7 @@ export class FleetDirector {
       case 'crash-under-append':
         return cell.killUnderAppend(rng.fraction() * 8, () => {
           tally.add('cell crash under an append');
-          time.after(rng.integer(100, 4_000), () => cell.start());
+          this.#startAgain(cell);
         });
       case 'start-without-map':
         if (!cell.isUp) return;
@@ -157,6 +157,15 @@ export class FleetDirector {
     if (act === 'failover' && rng.chance(0.5)) {
       time.after(rng.integer(50, 3_000), () => void operators.ask('failover'));
     }
+  }
+
+  /** Where failovers are forced, one may follow at once: what the cell had acknowledged too early is missed then. */
+  #startAgain(cell: SimCell): void {
+    const { rng, time, forces, operators } = this.#parts;
+    const afterMs = rng.integer(100, 2_000);
+    time.after(afterMs, () => cell.start());
+    if (!forces || !rng.chance(0.6)) return;
+    time.after(afterMs + rng.integer(50, 1_000), () => void operators.ask('failover'));
   }
 
   /** A cell and a router hear of neither map nor orchestrators, and serve on by what they know (P12). */
