@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { SeededRng } from '../../kernel/testing/seeded-rng.ts';
 import type { RunRef } from '../../cell/shard/engine.ts';
-import { BESIDE_HISTORY, IN_HISTORY } from '../testing/damage.ts';
+import { BESIDE_HISTORY, IN_HISTORY } from '../../cell/shard/testing/damage.ts';
 import { finish, populate, TwoHosts } from '../testing/two-hosts.ts';
 
 const SEEDS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];

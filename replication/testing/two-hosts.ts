@@ -3,7 +3,7 @@
  * `a` decided is shipped by hand, and `b` is asked and mended through its receiver.
  */
 import { setMaxListeners } from 'node:events';
-import { NS, Host, wf, calling } from '../../cell/shard/testing/shard-lab.ts';
+import { calling, NS, ShardLab, wf, type Host } from '../../cell/shard/testing/shard-lab.ts';
 import { activity, COMPLETE, startTimer } from '../../cell/history/testing/inputs.ts';
 import type { StartInput } from '../../cell/history/input.ts';
 import type { WorkflowTaskStartedReply } from '../../cell/history/decision.ts';
@@ -11,8 +11,6 @@ import type { RunRef } from '../../cell/shard/engine.ts';
 import type { PlacementView } from '../../cell/shard/mark.ts';
 import type { Replicas } from '../../cell/shard/replicas.ts';
 import type { StartedTask } from '../../cell/shard/engine.ts';
-import { MemoryDatabase } from '../../cell/storage/memory/memory-database.ts';
-import type { ShardTables } from '../../cell/storage/memory/tables.ts';
 import type { Seq, ShardId } from '../../cell/storage/shard-log.ts';
 import { settlePromises, VirtualClock } from '../../kernel/testing/virtual-clock.ts';
 import type { Command } from '../../wire/events.ts';
@@ -31,47 +29,42 @@ const SHARD = 0 as ShardId;
 const payloads = (text: string) => ({ payloads: [{ metadata: {}, data: Buffer.from(text) }] });
 
 export class TwoHosts {
-  readonly clock = new VirtualClock();
+  readonly clock: VirtualClock;
   readonly a: Host;
   readonly b: Host;
-  readonly #databases: readonly [MemoryDatabase, MemoryDatabase];
+  readonly #lab: ShardLab;
   readonly #replicas: { readonly a: Replicas; readonly b: Replicas };
   readonly #peer: ReceiverPeer;
   #shipped = 0;
 
-  private constructor(databases: readonly [MemoryDatabase, MemoryDatabase], clock: VirtualClock) {
-    this.clock = clock;
-    this.#databases = databases;
-    this.a = new Host(databases[0], clock, {});
-    clock.advance(1);
-    this.b = new Host(databases[1], clock, {});
-    this.#replicas = { a: this.a.shards.replicas(), b: this.b.shards.replicas() };
-    const map = new StubMap([namespaceOf(NS)]);
+  private constructor(a: Host, b: Host, lab: ShardLab) {
+    this.clock = lab.clock;
+    this.a = a;
+    this.b = b;
+    this.#lab = lab;
+    this.#replicas = { a: a.shards.replicas(), b: b.shards.replicas() };
     const receiver = new Receiver({
       cellId: 'b',
-      map,
+      map: new StubMap([namespaceOf(NS)]),
       replicas: this.#replicas.b,
-      reports: new SourceReports(clock),
+      reports: new SourceReports(this.clock),
     });
-    this.#peer = new ReceiverPeer('a', () => receiver, clock);
+    this.#peer = new ReceiverPeer('a', () => receiver, this.clock);
+    this.place('a', 1);
   }
 
   static async open(): Promise<TwoHosts> {
     const clock = new VirtualClock();
-    const database = () => new MemoryDatabase({ clock, shardCount: 1 });
-    const hosts = new TwoHosts([database(), database()], clock);
-    hosts.place('a', 1);
-    for (const host of [hosts.a, hosts.b]) {
-      const opened = host.shards.open();
-      await settlePromises();
-      await opened;
-    }
-    return hosts;
+    const [labA, labB] = [new ShardLab({}, clock), new ShardLab({}, clock)];
+    const a = await labA.host();
+    // Ids are drawn by the time of a host's start.
+    clock.advance(1);
+    return new TwoHosts(a, await labB.host(), labB);
   }
 
   /** What `b` has stored. */
-  get stored(): ShardTables {
-    return this.#databases[1].tables(SHARD);
+  get stored(): ShardLab['tables'] {
+    return this.#lab.tables;
   }
 
   /** The map says so; nobody is told yet. */

@@ -164,11 +164,13 @@ export class Host {
 }
 
 export class ShardLab {
-  readonly clock = new VirtualClock();
+  readonly clock: VirtualClock;
   readonly database: MemoryDatabase;
   readonly #config: Partial<ShardConfig>;
 
-  constructor(config: Partial<ShardConfig> = {}) {
+  /** @param clock another than its own, where several labs share the time */
+  constructor(config: Partial<ShardConfig> = {}, clock = new VirtualClock()) {
+    this.clock = clock;
     this.database = new MemoryDatabase({ clock: this.clock, shardCount: 1 });
     this.#config = config;
   }

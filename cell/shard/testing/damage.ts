@@ -3,14 +3,14 @@
  *
  * Invariant: a kind changes what is stored of one workflow id, or says that it cannot.
  */
-import type { CurrentRun, LedgerEntry } from '../../cell/history/execution.ts';
-import type { BufferedEvent, PendingActivity, RunState } from '../../cell/history/state.ts';
-import { decodeBlob, encodeBlob } from '../../cell/shard/blob.ts';
-import { encodeRun, runOfRow } from '../../cell/shard/work-rows.ts';
-import { executionKey, runKey, type ShardTables } from '../../cell/storage/memory/tables.ts';
-import type { HistoryRow, LedgerRow, RunKey, RunRow } from '../../cell/storage/views.ts';
-import type { SeededRng } from '../../kernel/testing/seeded-rng.ts';
-import { scanEvents } from '../../wire/event-scan.ts';
+import type { CurrentRun, LedgerEntry } from '../../history/execution.ts';
+import type { BufferedEvent, PendingActivity, RunState } from '../../history/state.ts';
+import { decodeBlob, encodeBlob } from '../blob.ts';
+import { encodeRun, runOfRow } from '../work-rows.ts';
+import { executionKey, runKey, type ShardTables } from '../../storage/memory/tables.ts';
+import type { HistoryRow, LedgerRow, RunKey, RunRow } from '../../storage/views.ts';
+import type { SeededRng } from '../../../kernel/testing/seeded-rng.ts';
+import { scanEvents } from '../../../wire/event-scan.ts';
 
 export type Victim = {
   readonly stored: ShardTables;
