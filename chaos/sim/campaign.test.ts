@@ -8,6 +8,7 @@ function worlds(breaches: Readonly<Record<number, string>> = {}): WorldKind {
     name: 'one-cell',
     flags: ['--odd'],
     tables: [{ title: 'faults', names: ['crash'] }],
+    catches: 'promise',
     known: () => [183],
     run: (seed) =>
       Promise.resolve({

@@ -2,8 +2,8 @@
  * One mutant in a copy of the tree: applied, run on seeds, and thrown away (mutants.ts says which, and what it means).
  *
  * Invariants
- *  1. A seed catches by a broken promise alone: a shard that stopped, or a call that threw, shows that something broke,
- *     not that a checker would have seen it.
+ *  1. In a fleet a seed catches by broken promises alone: a shard that stopped, or a call that threw, shows that something
+ *     broke, not that a checker would have seen it. In one cell the shard's own invariants count, too.
  *  2. A seed that breaks a promise without the patch, too, shows nothing of the patch.
  */
 import { execFileSync, spawn } from 'node:child_process';
@@ -76,14 +76,18 @@ export class MutantTrial {
       const failures = await this.#failures(next, from + seeds - next);
       if ('why' in failures) return { kind: 'broken', why: failures.why };
       const last = failures.at(-1);
-      if (last?.breaches.every(isPromise) && (await this.#keepsAll(last.seed))) {
+      if (last && this.#catches(last) && (await this.#keepsAll(last.seed))) {
         return { kind: 'caught', seed: last.seed, by: last.breaches[0] ?? '' };
       }
       unfit += failures.length;
-      if (!last?.breaches.every(isPromise)) break;
+      if (!last || !this.#catches(last)) break;
       next = last.seed + 1;
     }
     return { kind: 'missed', unfit };
+  }
+
+  #catches({ breaches }: Failure): boolean {
+    return this.#kind.catches === 'failure' || breaches.every(isPromise);
   }
 
   /** Whether the seed breaks nothing without the patch. */
@@ -98,7 +102,12 @@ export class MutantTrial {
     seeds: number,
   ): Promise<readonly Failure[] | { readonly why: string }> {
     const range = ['--only', '--from', String(from), '--seeds', String(seeds)];
-    const args = ['chaos/sim/main.ts', ...this.#kind.flags, ...range, '--stop-at-promise'];
+    const args = [
+      'chaos/sim/main.ts',
+      ...this.#kind.flags,
+      ...range,
+      `--stop-at-${this.#kind.catches}`,
+    ];
     const { stdout, stderr } = await execute(['--import', 'tsx', ...args], this.#copy);
     if (!/^\d+ passed, \d+ failed, \d+ skipped$/m.test(stdout)) {
       return { why: `it did not run: ${stderr.slice(-500)}` };

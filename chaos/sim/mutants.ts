@@ -5,7 +5,7 @@
  * Invariants
  *  1. A patch that does not apply, or whose copy does not run, has failed: it shows nothing.
  *  2. None is skipped: a rule that another one masks is taken out together with that one, as its patch says.
- *  3. Only a broken promise catches, and only on a seed that keeps all promises without the patch.
+ *  3. A seed catches only if it breaks nothing without the patch.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

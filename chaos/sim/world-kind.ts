@@ -28,6 +28,8 @@ export type WorldKind = {
   readonly flags: readonly string[];
   /** What is counted; each name must come up in a full campaign. */
   readonly tables: readonly { readonly title: string; readonly names: readonly string[] }[];
+  /** What catches a mutant: a broken promise, or also an invariant of the product's own that stopped a shard. */
+  readonly catches: 'promise' | 'failure';
   /** Seeds that once showed a bug. */
   readonly known: () => readonly number[];
   readonly run: (seed: number, tell?: (line: string) => void) => Promise<SeedOutcome>;
@@ -40,6 +42,7 @@ export const ONE_CELL: WorldKind = {
     { title: 'faults injected', names: FAULTS },
     { title: 'cases judged', names: CHECKS },
   ],
+  catches: 'failure',
   known: () => [],
   run: async (seed, tell) => {
     const result = await new World(seed, tell).run();
@@ -75,6 +78,7 @@ export const FLEET: WorldKind = {
     { title: 'cases judged of the fleet', names: FLEET_CHECKS },
     { title: 'cases judged as in one cell', names: ours(CHECKS) },
   ],
+  catches: 'promise',
   known: () => seedsIn(new URL('fleet/seeds.txt', import.meta.url)),
   run: async (seed, tell) => {
     const result = await new FleetWorld(seed, tell).run();
