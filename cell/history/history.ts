@@ -19,6 +19,6 @@
 export { applyTransition } from './apply/transition.ts';
 export { decide } from './decide.ts';
 export { indexRow } from './index-row.ts';
-export { isOfOlderEpoch } from './workflow-task/fail-over.ts';
+export { isOfOlderEpoch, waitsSticky } from './workflow-task/fail-over.ts';
 export { pendingWork } from './pending-work.ts';
 export { decideStart } from './start.ts';

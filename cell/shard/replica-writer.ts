@@ -248,9 +248,15 @@ export class ReplicaWriter {
     const { ancestor, content } = lost;
     const { transition: to, epoch } = own;
     const transitions = { from: ancestor.transition + 1, to, epoch };
-    await this.#at(own, signal, (here) =>
-      this.#lost(here, { ref: own, transitions, content }, signal),
-    );
+    const piece = { ref: own, transitions, content };
+    let outcome: ApplyOutcome | undefined;
+    try {
+      outcome = await this.#at(own, signal, (here) => this.#lost(here, piece, signal));
+    } finally {
+      // It does not act any more, and no other cell knows what its branch held: that is to be reported at least.
+      const undone = content.inputs.length > 0 ? 'signal-undeliverable' : 'rolled-back';
+      if (outcome?.kind !== 'lost') await this.#note(piece, undone, []);
+    }
   }
 
   #append(step: ReplicatedStep, here: Here, signal: AbortSignal): Taken | Promise<Taken> {

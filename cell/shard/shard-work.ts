@@ -9,9 +9,10 @@
  */
 import type { AtollError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
-import { isOfOlderEpoch, pendingWork } from '../history/history.ts';
+import { isOfOlderEpoch, pendingWork, waitsSticky } from '../history/history.ts';
 import type { RunInput } from '../history/input.ts';
-import type { RunState } from '../history/state.ts';
+import type { RunState, TaskStart } from '../history/state.ts';
+import type { Work } from '../history/work.ts';
 import type { OfferedTask } from '../matching/matching.ts';
 import type { RunRow } from '../storage/views.ts';
 import type { CachedRun } from './cached.ts';
@@ -84,7 +85,7 @@ export class ShardWork {
       this.failOver(run.ref);
     }
     if (stray) return this.driver.sync(run.ref, []);
-    return this.driver.sync(run.ref, pendingWork(state, run.liveStart(state)));
+    return this.driver.sync(run.ref, this.#work(state, run.liveStart(state)));
   }
 
   /** The same for a run that memory does not have. One that cannot be read is not driven, and keeps no other from it. */
@@ -103,7 +104,7 @@ export class ShardWork {
       return 0;
     }
     if (this.#isOfOlderEpoch(state)) this.failOver(ref);
-    return this.driver.sync(ref, pendingWork(state));
+    return this.driver.sync(ref, this.#work(state));
   }
 
   /** What the run has of an older epoch ends: its started workflow task, or the run itself if its id was taken since. */
@@ -149,6 +150,12 @@ export class ShardWork {
 
   #drives({ namespaceId }: RunRef): boolean {
     return this.#shard.standing.drives(namespaceId);
+  }
+
+  #work(state: RunState, start?: TaskStart): readonly Work[] {
+    const work = pendingWork(state, start);
+    const epoch = this.#shard.standing.markedEpoch(state.namespaceId);
+    return waitsSticky(state, epoch) ? work.filter(({ kind }) => kind !== 'workflow-task') : work;
   }
 
   #isOfOlderEpoch(state: RunState): boolean {

@@ -5,6 +5,7 @@
  * Invariants
  *  1. A draft opened here never has a start beside its state: what was in memory is in the transition.
  *  2. The started event says what the worker was shown.
+ *  3. Nothing is sticky across epochs.
  */
 import { invariant } from '../../../kernel/invariant.ts';
 import type { DecideContext, LiveRun } from '../decision.ts';
@@ -17,8 +18,16 @@ import { nextStartedId } from './start.ts';
 /** A draft whose first change carries the live start, if there is one. */
 export function openDraft(run: LiveRun, ctx: DecideContext): Draft {
   const draft = Draft.of(run, ctx);
+  if (run.state.epoch < ctx.epoch) forgetSticky(draft);
   if (run.start) carryStart(draft, run.start);
   return draft;
+}
+
+/** A sticky worker may remember another branch of the run, which a cell wrote since: it is to see the whole history. */
+function forgetSticky(draft: Draft): void {
+  const { workflowTask: task, sticky } = draft.state;
+  if (task?.stickyQueue) draft.patch({ kind: 'workflow-task-unstuck' });
+  else if (sticky) draft.patch({ kind: 'sticky' });
 }
 
 /** Makes a memory-only start durable: as its event, or for a transient attempt as a patch (BEHAVIOURS 4). */

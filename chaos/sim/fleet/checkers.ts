@@ -152,8 +152,14 @@ function checkStarts({ chronicle }: FleetEvidence, tally: Tally<FleetCheck>): st
     .map(([key]) => `P4: an activity of one attempt was started twice: ${key}`);
 }
 
-/** P3: two runs of a workflow id were never open at once, but for what a forced failover brought and the report names. */
-function checkOpen({ chronicle, losses }: FleetEvidence, tally: Tally<FleetCheck>): string[] {
+/**
+ * P3: two runs of a workflow id were never open at once, but for what a forced failover brought: the report names it, or the
+ * cell that started the second could not know the first.
+ */
+function checkOpen(
+  { chronicle, losses, forced }: FleetEvidence,
+  tally: Tally<FleetCheck>,
+): string[] {
   const reported = new Set(losses.map(({ execution }) => execution.runId));
   const byId = new Map<string, ChronicledRun[]>();
   for (const run of chronicle.runs.values()) {
@@ -161,9 +167,10 @@ function checkOpen({ chronicle, losses }: FleetEvidence, tally: Tally<FleetCheck
   }
   return [...byId.values()].flatMap((runs) => {
     const spans = runs
-      .map(({ runId, workflowId, moments, closedMs }) => {
+      .map((run) => {
+        const { runId, workflowId, moments, closedMs } = run;
         const span = { fromMs: moments[0]?.atMs ?? 0, toMs: closedMs ?? Number.POSITIVE_INFINITY };
-        return { runId, workflowId, ...span };
+        return { run, runId, workflowId, ...span };
       })
       .sort((x, y) => x.fromMs - y.fromMs);
     return spans.flatMap((span, index) => {
@@ -171,6 +178,7 @@ function checkOpen({ chronicle, losses }: FleetEvidence, tally: Tally<FleetCheck
       const before = spans[index - 1];
       if (!before || span.fromMs >= before.toMs) return [];
       if (reported.has(span.runId) || reported.has(before.runId)) return [];
+      if (forced.size > 0 && !chronicle.knewAtStart(span.run, before.run)) return [];
       return [
         `P3: run ${span.runId} of ${span.workflowId} began while run ${before.runId} was open`,
       ];

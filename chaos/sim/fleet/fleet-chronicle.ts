@@ -46,6 +46,8 @@ export class FleetChronicle {
   /** Transitions that are in no surviving branch. */
   readonly lost: Decided[] = [];
   readonly #ends = new Map<string, Map<string, Standing>>();
+  /** By cell and run: when the run came to be there. */
+  readonly #arrivals = new Map<string, number>();
 
   /** @param survivor the cell that is active at the end */
   constructor(cells: readonly CellLog[], survivor: string) {
@@ -55,6 +57,18 @@ export class FleetChronicle {
     }
     for (const one of this.decided.values()) this.#placeInBranch(one);
     for (const run of this.runs.values()) this.#takeRequests(run);
+  }
+
+  /** Whether the cell that started a run had the other one by then. */
+  knewAtStart({ runId, state, moments }: ChronicledRun, other: ChronicledRun): boolean {
+    const starter = this.decided.get(`${runId}/1/${epochOf(state.lineage, 1) ?? 0}`)?.cell;
+    const arrivedMs = this.#arrivals.get(`${starter}/${other.runId}`);
+    return arrivedMs !== undefined && arrivedMs <= (moments[0]?.atMs ?? 0);
+  }
+
+  #arrived(cell: string, runId: string, atMs: number): void {
+    const key = `${cell}/${runId}`;
+    this.#arrivals.set(key, Math.min(atMs, this.#arrivals.get(key) ?? atMs));
   }
 
   #readCell({ id, shards }: CellLog): void {
@@ -76,11 +90,13 @@ export class FleetChronicle {
     const { steps, adoptions } = decodeRecord(row.record);
     for (const { transition, events } of steps) {
       this.#firstStored({ cell, atMs: row.atMs, transition, events });
+      this.#arrived(cell, transition.runId, row.atMs);
       follow(ends, transition);
     }
     for (const { state } of adoptions) {
       const { runId, workflowId, lineage, closedAt } = state;
       ends.set(runId, { lineage, workflowId, closed: closedAt !== undefined });
+      this.#arrived(cell, runId, row.atMs);
     }
   }
 

@@ -1,10 +1,16 @@
 import { describe, expect, it } from 'vitest';
+import { startInput } from '../../../cell/history/testing/inputs.ts';
+import { Lab } from '../../../cell/history/testing/lab.ts';
+import type { Transition } from '../../../cell/history/transition.ts';
+import { encodeRecord } from '../../../cell/shard/record-codec.ts';
 import type { RunDigest } from '../../../cell/shard/replicas.ts';
+import { encodeEvents } from '../../../wire/event-codec.ts';
 import { Journal } from '../journal.ts';
 import { Tally } from '../tally.ts';
 import { checkFleet, type FleetEvidence } from './checkers.ts';
 import { FleetChronicle, type Decided } from './fleet-chronicle.ts';
 import { FleetWorld } from './fleet-world.ts';
+import type { SeenRow } from '../watched-database.ts';
 import { FLEET_CHECKS } from './tally.ts';
 
 const RUN = 'run-1';
@@ -49,6 +55,26 @@ function chronicle(all: readonly Decided[], lost: readonly Decided[] = []): Flee
   }
   made.lost.push(...lost);
   return made;
+}
+
+function startOf(runId: string, epoch: number): Transition {
+  const lab = new Lab();
+  lab.epoch = epoch;
+  lab.begin(startInput());
+  const [made] = lab.transitions.get(lab.runId) ?? [];
+  if (!made) throw new Error('nothing was decided');
+  return { ...made, runId };
+}
+
+/** A shard's rows, one transition each. */
+function rows(...stored: readonly (readonly [atMs: number, Transition])[]): Map<number, SeenRow> {
+  return new Map(
+    stored.map(([atMs, transition], index) => {
+      const events = encodeEvents(transition.changes.filter((change) => 'eventId' in change));
+      const record = encodeRecord([{ transition, events }]);
+      return [index + 1, { shard: 0, seq: index + 1, atMs, record } as unknown as SeenRow];
+    }),
+  );
 }
 
 const judge = (planted: FleetEvidence) => checkFleet(planted, new Tally(FLEET_CHECKS)).join();
@@ -104,6 +130,31 @@ describe('the checkers of a fleet', () => {
     expect(judge(evidence({ chronicle: made, forced, losses: [loss(3, 3)] }))).toContain('P9');
     expect(judge(evidence({ chronicle: made, forced, losses: [loss(2, 3)] }))).toBe('');
   });
+
+  it.each`
+    knew     | forced | breach
+    ${true}  | ${[2]} | ${'P3'}
+    ${false} | ${[2]} | ${''}
+    ${false} | ${[]}  | ${'P3'}
+  `(
+    'P3: a run began beside an open one: known there $knew, forced epochs $forced',
+    ({ knew, forced, breach }: { knew: boolean; forced: number[]; breach: string }) => {
+      const first = startOf('run-1', 1);
+      const second = startOf('run-2', 2);
+      const logs = [
+        { id: 'a', shards: [rows([knew ? 15 : 30, first], [20, second])] },
+        { id: 'b', shards: [rows([10, first])] },
+      ];
+      const activeIn = new Map([
+        [1, 'b'],
+        [2, 'a'],
+      ]);
+      const made = new FleetChronicle(logs, 'a');
+      const judged = judge(evidence({ chronicle: made, activeIn, forced: new Set(forced) }));
+      if (breach === '') expect(judged).toBe('');
+      else expect(judged).toContain(breach);
+    },
+  );
 
   it('P1: an acknowledged signal was neither applied again nor reported', () => {
     const journal = new Journal();
