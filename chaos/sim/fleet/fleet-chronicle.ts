@@ -177,6 +177,8 @@ export class FleetChronicle {
       const epoch = epochOf(state.lineage, number) ?? 0;
       const { transition } = this.decided.get(`${runId}/${number}/${epoch}`) ?? {};
       for (const entry of transition?.execution?.ledger ?? []) {
+        // A run that gives way says whose its request is: that took nothing.
+        if (entry.runId !== runId) continue;
         const known = this.requests.get(entry.requestId);
         if (known && known.runId === entry.runId) {
           this.breaches.push(`P4: request ${entry.requestId} was taken twice`);
