@@ -102,9 +102,12 @@ describe('a call through the router', () => {
   it('gives back trailers and errors as the cell made them, with a message before them or not', async () => {
     const details = { 'grpc-status-details-bin': 'CAUSBGhleQ', 'x-more': 'kept' };
     const { client } = await fleet({
-      east: ({ reply, headers }) => {
+      east: (call) => {
         const status = { 'grpc-status': '5', 'grpc-message': 'not%20here', ...details };
-        reply(status, headers['x-how'] === 'late' ? framed(Buffer.from('partial')) : undefined);
+        call.reply(
+          status,
+          call.headers['x-how'] === 'late' ? framed(Buffer.from('partial')) : undefined,
+        );
       },
     });
     for (const how of ['early', 'late']) {
@@ -249,7 +252,7 @@ describe('a call that cannot be routed', () => {
 describe('the router itself', () => {
   it('stops official clients from compressing, without costing them their capabilities', async () => {
     const { router: running, east } = await fleet({
-      east: ({ reply }) => reply(OK, framed(Buffer.alloc(0))),
+      east: (call) => call.reply(OK, framed(Buffer.alloc(0))),
     });
     const connection = await NativeConnection.connect({
       address: `127.0.0.1:${running.address.port}`,
