@@ -90,6 +90,8 @@ export function adoptionOf(
       known === 0 ? all : known < last ? sliceEvents(all, known + 1, last) : new Uint8Array(0),
     ...(pointer ? { current: pointer } : {}),
     ledger: ledger.filter((entry) => {
+      // Requests of other runs come with their own branches, of which the one here may be another.
+      if (entry.runId !== state.runId) return false;
       if (acts && isTakenByOther({ execution }, entry)) return false;
       return !isSame(execution?.ledger.find(entry.requestId), entry);
     }),

@@ -162,3 +162,25 @@ describe('a workflow id that two cells took, each in its own epoch', () => {
     expect(state.runId).toBe(third.runId);
   });
 });
+
+describe('an image of another run of a workflow id', () => {
+  test('does not stand for requests of a branch that lost, which are applied again', async () => {
+    const cells = await twoCells();
+    const { a, b, ship, move } = cells;
+    const first = await started(a, 'first');
+    await ship('a');
+    const signal = { kind: 'signal', requestId: 's', name: 'go', identity: 'client' } as const;
+    await a.ask('w', signal);
+    await a.ask('w', { kind: 'terminate', reason: 'why', identity: 'client' });
+    const second = await started(a, 'second');
+    const image = await a.shards.replicas().image(second, forever);
+    move('2@2', 'b');
+    await observe(b);
+    await b.ask('w', { ...signal, requestId: 'other' });
+    await b.shards.replicas().adopt(image, asIs, forever);
+    const head = () => b.ownership.at(first, forever, ({ run }) => run.head);
+    const before = (await head()).nextEventId;
+    await ship('a');
+    expect((await head()).nextEventId).toBeGreaterThan(before);
+  });
+});
