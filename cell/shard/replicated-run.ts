@@ -8,6 +8,7 @@ import { sliceEvents } from '../../wire/event-scan.ts';
 import { applyTransition } from '../history/history.ts';
 import { currentRun } from '../history/draft.ts';
 import { isOlderPointer, type CurrentRun, type LedgerEntry } from '../history/execution.ts';
+import type { RunState } from '../history/state.ts';
 import type { CachedExecution, CachedRun } from './cached.ts';
 import type { Adoption, EncodedStep } from './record-codec.ts';
 import type { ReplicatedStep, RunImage } from './replicas.ts';
@@ -112,10 +113,21 @@ function pointerOf(
   // An id points somewhere: here until a pointer of any epoch comes.
   if (!execution) return current ?? { ...currentRun(state), epoch: 0 };
   const known = execution.current;
-  if (!current) return undefined;
-  if (known.runId === current.runId && why === 'ours lost') return current;
-  const stays = acts ? staysPointed(known, current) : isOlderPointer(current, known);
-  return stays ? undefined : current;
+  const ended = endedWith(known, state);
+  if (!current) return ended;
+  // Our branch had set it so, and is gone: perhaps the run is open again.
+  const isOwn = known.runId === state.runId && current.runId === state.runId;
+  if (isOwn && why === 'ours lost') return current;
+  const kept = ended ?? known;
+  const stays = acts ? staysPointed(kept, current) : isOlderPointer(current, kept);
+  return stays ? ended : current;
+}
+
+/** The pointer to an open run of which the image tells the end. */
+function endedWith(known: CurrentRun, state: RunState): CurrentRun | undefined {
+  if (known.runId !== state.runId || known.closedAt !== undefined) return undefined;
+  if (state.closedAt === undefined) return undefined;
+  return { ...known, status: state.status, closedAt: state.closedAt };
 }
 
 /** Whether the id goes on pointing where it does in a cell that acts: to the run that it runs, or to the newer one. */

@@ -183,4 +183,54 @@ describe('an image of another run of a workflow id', () => {
     await ship('a');
     expect((await head()).nextEventId).toBeGreaterThan(before);
   });
+
+  test('that comes late moves the pointer back neither as it is nor as a repair', async () => {
+    const { a, b, ship } = await twoCells();
+    const first = await started(a, 'first');
+    const terminate = { kind: 'terminate', reason: 'why', identity: 'client' } as const;
+    await a.ask('w', terminate);
+    const second = await started(a, 'second');
+    const late = await a.shards.replicas().image(first, forever);
+    await a.ask('w', terminate);
+    await ship('a');
+    for (const repair of [false, true]) {
+      const outcome = await b.shards.replicas().adopt(late, { repair }, forever);
+      expect(outcome).toEqual({ kind: 'known' });
+    }
+    expect(await digests(b, [first, second])).toEqual(await digests(a, [first, second]));
+  });
+
+  test('whose branch wins leaves the pointer with what the other run came to', async () => {
+    const cells = await twoCells();
+    const { a, b, ship, move } = cells;
+    const first = await started(a, 'first');
+    await ship('a');
+    await a.ask('w', { kind: 'terminate', reason: 'why', identity: 'client' });
+    move('2@2', 'b');
+    await observe(b);
+    await b.ask('w', { kind: 'terminate', reason: 'why', identity: 'client' });
+    move('3@3', 'a');
+    await observe(a);
+    const second = await started(a, 'second');
+    await ship('a');
+    await a.ask('w', { kind: 'terminate', reason: 'why', identity: 'client' });
+    const winner = await b.shards.replicas().image(first, forever);
+    await a.shards.replicas().adopt(winner, asIs, forever);
+    await expectEqual(cells, [first, second]);
+  });
+
+  test('that ended in the other cell is not pointed at as open', async () => {
+    const cells = await twoCells();
+    const { a, b, ship, move } = cells;
+    const { unheard, second } = await twoRuns(cells);
+    await ship('a');
+    await a.ask('w', { kind: 'terminate', reason: 'why', identity: 'client' });
+    const ended = await a.shards.replicas().image(second, forever);
+    move('4@4', 'b');
+    await observe(b);
+    const elsewhere = { ...ended.current, runId: unheard.runId, closedAt: undefined, epoch: 2 };
+    await b.shards.replicas().adopt({ ...ended, current: elsewhere }, asIs, forever);
+    const { current } = await b.ownership.at(wf('w'), forever, ({ execution }) => execution);
+    expect(current.runId === second.runId && current.closedAt === undefined).toBe(false);
+  });
 });
