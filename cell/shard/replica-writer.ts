@@ -28,15 +28,15 @@ import type { Ownership } from './ownership.ts';
 import type { Adoption, EncodedStep } from './record-codec.ts';
 import type { LossBook, LostPiece } from './loss-book.ts';
 import type { LossOutcome } from './loss.ts';
-import type { ApplyOutcome, ReplicatedStep, LaneFeed } from './replicas.ts';
+import type { ApplyOutcome, ReplicatedStep, LaneFeed, RunImage } from './replicas.ts';
 import {
   adoptionOf,
   encodedStep,
   eventsAfter,
+  pointedBy,
   staysPointed,
   withoutPointer,
   type AdoptionReason,
-  type ArrivedImage,
   type Here,
 } from './replicated-run.ts';
 import { memoryShort, stillToBeSent } from './refusals.ts';
@@ -98,7 +98,7 @@ export class ReplicaWriter {
     for (let step = steps[0]; step; step = steps[taken.length]) {
       try {
         const { transition } = step;
-        const waited = await this.#at(transition, signal, (here) =>
+        const waited = await this.#at({ ref: transition }, signal, (here) =>
           this.#turn(steps, { taken, here }, signal),
         );
         if (waited) taken.push(waited);
@@ -153,9 +153,10 @@ export class ReplicaWriter {
   }
 
   /** A whole run, unless what is here wins or is the same. */
-  adopt(image: ArrivedImage, signal: AbortSignal): Promise<ApplyOutcome> {
+  adopt(image: RunImage, signal: AbortSignal): Promise<ApplyOutcome> {
     const { state } = image;
-    return this.#at(state, signal, async (here): Promise<ApplyOutcome> => {
+    const pointed = pointedBy(image);
+    return this.#at({ ref: state, pointed }, signal, async (here): Promise<ApplyOutcome> => {
       const { run } = here;
       if (run?.pending) {
         // Steps of the run that are on their way go first: they may be what is missing.
@@ -186,7 +187,7 @@ export class ReplicaWriter {
   }
 
   /** A run that only another cell knew came whole. Where this one acts it goes on, or ends if its id was taken since. */
-  async #reportNew({ state }: ArrivedImage, signal: AbortSignal): Promise<ApplyOutcome> {
+  async #reportNew({ state }: RunImage, signal: AbortSignal): Promise<ApplyOutcome> {
     const { transition: to, epoch } = state;
     const late = this.#acts(state) && epoch < this.#wonBy(state);
     const run = this.#ownership.memory.peekRun(state);
@@ -203,27 +204,31 @@ export class ReplicaWriter {
    * it hears first; or, if this is the acting cell, and no lane will bring it back as steps, it is settled here.
    */
   async #replace(
-    image: ArrivedImage,
+    image: RunImage,
     { ancestor, loser }: { readonly ancestor: LineageItem; readonly loser?: Loser | undefined },
     signal: AbortSignal,
   ): Promise<ApplyOutcome> {
     const { state } = image;
-    const next = await this.#at(state, signal, (here): Loser | Batch | undefined => {
-      this.#assertHeard(state);
-      const { run } = here;
-      if (!run || run.pending) return undefined;
-      const { namespaceId } = state;
-      const upTo = { namespaceId, seq: run.committedSeq };
-      const delivery = this.#lanes.delivery(this.#ownership.shard, upTo);
-      const acts = this.#acts(state);
-      if (!acts && delivery !== 'done') throw stillToBeSent(state);
-      const head = run.head;
-      if (acts && delivery !== 'done' && loser?.head !== head) {
-        const ledger = here.execution?.ledger.entries() ?? [];
-        return { head, historyId: run.branch.historyId, ledger };
-      }
-      return this.#ownership.append({ adoption: this.#adoption(image, here, 'ours lost') });
-    });
+    const next = await this.#at(
+      { ref: state, pointed: pointedBy(image) },
+      signal,
+      (here): Loser | Batch | undefined => {
+        this.#assertHeard(state);
+        const { run } = here;
+        if (!run || run.pending) return undefined;
+        const { namespaceId } = state;
+        const upTo = { namespaceId, seq: run.committedSeq };
+        const delivery = this.#lanes.delivery(this.#ownership.shard, upTo);
+        const acts = this.#acts(state);
+        if (!acts && delivery !== 'done') throw stillToBeSent(state);
+        const head = run.head;
+        if (acts && delivery !== 'done' && loser?.head !== head) {
+          const ledger = here.execution?.ledger.entries() ?? [];
+          return { head, historyId: run.branch.historyId, ledger };
+        }
+        return this.#ownership.append({ adoption: this.#adoption(image, here, 'ours lost') });
+      },
+    );
     // Decided on meanwhile: looked at again.
     if (next === undefined) return this.adopt(image, signal);
     if ('head' in next) {
@@ -251,7 +256,7 @@ export class ReplicaWriter {
     const piece = { ref: own, transitions, content };
     let outcome: ApplyOutcome | undefined;
     try {
-      outcome = await this.#at(own, signal, (here) => this.#lost(here, piece, signal));
+      outcome = await this.#at({ ref: own }, signal, (here) => this.#lost(here, piece, signal));
     } finally {
       // It does not act any more, and no other cell knows what its branch held: that is to be reported at least.
       const undone = content.inputs.length > 0 ? 'signal-undeliverable' : 'rolled-back';
@@ -318,7 +323,7 @@ export class ReplicaWriter {
     return staysPointed(execution.current, incoming);
   }
 
-  #adoption(image: ArrivedImage, here: Here, why: AdoptionReason): Adoption {
+  #adoption(image: RunImage, here: Here, why: AdoptionReason): Adoption {
     return adoptionOf(image, here, {
       why,
       acts: this.#acts(image.state),
@@ -373,19 +378,26 @@ export class ReplicaWriter {
   }
 
   /** The same, loaded if need be. */
-  async #at<T>(ref: RunRef, signal: AbortSignal, use: (here: Here) => T | Promise<T>): Promise<T> {
+  async #at<T>(
+    { ref, pointed }: { readonly ref: RunRef; readonly pointed?: RunRef | undefined },
+    signal: AbortSignal,
+    use: (here: Here) => T | Promise<T>,
+  ): Promise<T> {
     const { memory, log } = this.#ownership;
     await log.admit(signal);
-    const missing = { execution: false, run: false };
+    const missing = { execution: false, run: false, pointed: false };
     for (let loads = 0; loads < MOST_LOADS; loads += 1) {
       log.assertRoom();
       const execution = memory.peekExecution(ref);
       const run = memory.peekRun(ref);
+      const pointedIsHere = pointed !== undefined && memory.peekRun(pointed) !== undefined;
       if (!execution && !missing.execution) {
         missing.execution = !(await memory.loadExecution(ref));
       } else if (!run && !missing.run) {
         missing.run = !(await memory.loadRun(ref));
-      } else return use({ run, execution });
+      } else if (pointed && !pointedIsHere && !missing.pointed) {
+        missing.pointed = !(await memory.loadRun(pointed));
+      } else return use({ run, execution, pointedIsHere });
     }
     throw memoryShort(this.#ownership.shard);
   }

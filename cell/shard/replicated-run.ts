@@ -10,14 +10,16 @@ import { currentRun } from '../history/draft.ts';
 import { isOlderPointer, type CurrentRun, type LedgerEntry } from '../history/execution.ts';
 import type { RunState } from '../history/state.ts';
 import type { CachedExecution, CachedRun } from './cached.ts';
+import type { RunRef } from './engine.ts';
 import type { Adoption, EncodedStep } from './record-codec.ts';
 import type { ReplicatedStep, RunImage } from './replicas.ts';
-import type { ShardMemory } from './shard-memory.ts';
 
 /** What a shard has of a run and its workflow id. */
 export type Here = {
   readonly run: CachedRun | undefined;
   readonly execution: CachedExecution | undefined;
+  /** So is the other run that was asked for. */
+  readonly pointedIsHere?: boolean;
 };
 
 export type AdoptionReason = 'ours is older' | 'ours lost';
@@ -51,38 +53,26 @@ function isTakenByOther({ execution }: Pick<Here, 'execution'>, entry: LedgerEnt
   return known !== undefined && known.runId !== entry.runId;
 }
 
-/** An image whose pointer counts only if the run that it points at is here. */
-export type ArrivedImage = Omit<RunImage, 'current'> & {
-  readonly current?: CurrentRun | undefined;
-};
-
-/** Looks whether the run that the image points at is here: it may come later, and may never come. */
-export async function arrived(
-  image: RunImage,
-  memory: Pick<ShardMemory, 'loadRun' | 'peekRun'>,
-): Promise<ArrivedImage> {
-  const { state, current, ...rest } = image;
-  if (current.runId === state.runId) return image;
-  const { namespaceId, workflowId } = state;
-  const ref = { namespaceId, workflowId, runId: current.runId };
-  const exists = await memory.loadRun(ref);
-  memory.peekRun(ref); // Seen: it may be forgotten again.
-  return exists ? image : { ...rest, state };
+/** The other run that the image points at, if it does. The pointer counts once that is here: it may never come. */
+export function pointedBy({ state, current }: RunImage): RunRef | undefined {
+  const { namespaceId, workflowId, runId } = state;
+  return current.runId === runId ? undefined : { namespaceId, workflowId, runId: current.runId };
 }
 
 /** The run whole, in the place of what is here. */
 export function adoptionOf(
-  image: ArrivedImage,
-  { run, execution }: Here,
+  image: RunImage,
+  here: Here,
   how: { readonly why: AdoptionReason; readonly acts: boolean; readonly freshId: string },
 ): Adoption {
+  const { run, execution } = here;
   const { state, events, ledger } = image;
   const { why, acts, freshId } = how;
   const fresh = why !== 'ours is older';
   const known = fresh || !run ? 0 : run.head.nextEventId - 1;
   const all = Buffer.concat(events);
   const last = state.nextEventId - 1;
-  const pointer = pointerOf(image, { execution, why, acts });
+  const pointer = pointerOf(image, here, { why, acts });
   return {
     state,
     historyId: fresh ? freshId : (run?.branch.historyId ?? state.runId),
@@ -102,14 +92,12 @@ export function adoptionOf(
 
 /** Where the workflow id points once the image is here; undefined: where it does. */
 function pointerOf(
-  { state, current }: ArrivedImage,
-  here: {
-    readonly execution: CachedExecution | undefined;
-    readonly why: AdoptionReason;
-    readonly acts: boolean;
-  },
+  image: RunImage,
+  { execution, pointedIsHere }: Here,
+  { why, acts }: { readonly why: AdoptionReason; readonly acts: boolean },
 ): CurrentRun | undefined {
-  const { execution, why, acts } = here;
+  const { state } = image;
+  const current = pointedBy(image) && !pointedIsHere ? undefined : image.current;
   // An id points somewhere: here until a pointer of any epoch comes.
   if (!execution) return current ?? { ...currentRun(state), epoch: 0 };
   const known = execution.current;
@@ -153,6 +141,6 @@ function isSame(known: LedgerEntry | undefined, entry: LedgerEntry): boolean {
 }
 
 /** The image's events behind that one. */
-export function eventsAfter({ events, state }: ArrivedImage, eventId: number): Uint8Array {
+export function eventsAfter({ events, state }: RunImage, eventId: number): Uint8Array {
   return sliceEvents(Buffer.concat(events), eventId + 1, state.nextEventId - 1);
 }

@@ -32,7 +32,6 @@ import type {
   RunImage,
   RunsOfShard,
 } from './replicas.ts';
-import { arrived } from './replicated-run.ts';
 import { RunSource } from './run-source.ts';
 
 /** What it needs of the host. */
@@ -116,8 +115,7 @@ export class ShardReplicas implements Replicas {
     if (image.replaces !== undefined) return this.#replace(ownership, image, signal);
     const writer = new ReplicaWriter(ownership, this.#writing);
     try {
-      const whole = await arrived(image, ownership.memory);
-      const outcome = await writer.adopt(whole, signal);
+      const outcome = await writer.adopt(image, signal);
       if (!repair || outcome.kind !== 'known') return outcome;
     } catch (thrown) {
       if (!isDamage(thrown)) throw thrown;
