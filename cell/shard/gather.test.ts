@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest';
 import { AtollError } from '../../kernel/errors.ts';
-import type { EncodedStep } from './record-codec.ts';
+import type { Adoption, EncodedStep } from './record-codec.ts';
 import { Gather } from './gather.ts';
 
-const step = (bytes: number) => ({ events: new Uint8Array(bytes) }) as EncodedStep;
+const step = (bytes: number, workflowId = 'w') =>
+  ({ events: new Uint8Array(bytes), transition: { workflowId } }) as EncodedStep;
+const adoption = (workflowId: string) =>
+  ({ events: new Uint8Array(0), state: { workflowId } }) as Adoption;
 
 test('steps of one decision share a batch, also beyond its size', () => {
   const gather = new Gather(10, 1_000);
@@ -31,4 +34,15 @@ test('what is abandoned tells everybody, and nobody else is disturbed', async ()
   const ends = await Promise.allSettled(batches.map((batch) => batch.committed));
   expect(ends.map((end) => end.status)).toEqual(['rejected', 'rejected']);
   expect([gather.next, gather.size]).toEqual([undefined, 0]);
+});
+
+test('a run that is replaced shares a batch with others, and none with steps of its own workflow id', () => {
+  const gather = new Gather(9, 1_000_000);
+  const first = gather.add({ steps: [step(1, 'a')] });
+  expect(gather.add({ adoption: adoption('b') })).toBe(first);
+  expect(gather.add({ steps: [step(1, 'c')] })).toBe(first);
+  const second = gather.add({ steps: [step(1, 'b')] });
+  expect(second).not.toBe(first);
+  expect(gather.add({ adoption: adoption('a') })).toBe(second);
+  expect(gather.add({ adoption: adoption('a') })).not.toBe(second);
 });

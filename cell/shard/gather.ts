@@ -3,7 +3,9 @@
  *
  * Invariants
  *  1. Steps leave in the order in which they were decided; those of one decision share a batch (atomic).
- *  2. A batch is settled once: committed, or abandoned with an error that its callers see.
+ *  2. Within a batch a workflow id has steps, one adoption or one removal, never two of them: in a record their order is
+ *     lost.
+ *  3. A batch is settled once: committed, or abandoned with an error that its callers see.
  */
 import type { AtollError } from '../../kernel/errors.ts';
 import type { Mark } from './mark.ts';
@@ -22,6 +24,8 @@ export class Batch {
   readonly marks: Mark[] = [];
   readonly adoptions: Adoption[] = [];
   readonly removals: Removal[] = [];
+  /** Workflow ids of which a run is adopted or removed. */
+  readonly replaced = new Set<string>();
   bytes = 0;
   /** Resolves when the batch is durable; rejects when it will not be, or nobody knows. */
   readonly committed: Promise<void>;
@@ -35,6 +39,21 @@ export class Batch {
     });
     // Callers that went away must not turn a rejection into an unhandled one.
     this.committed.catch(() => {});
+  }
+
+  /** Whether this may be in it as well. */
+  takes({ steps = [], adoption, removal }: Decided): boolean {
+    const other = adoption?.state.workflowId ?? removal?.workflowId;
+    if (other !== undefined && this.#has(other)) return false;
+    return (
+      this.replaced.size === 0 ||
+      !steps.some(({ transition }) => this.replaced.has(transition.workflowId))
+    );
+  }
+
+  #has(workflowId: string): boolean {
+    if (this.replaced.has(workflowId)) return true;
+    return this.steps.some(({ transition }) => transition.workflowId === workflowId);
   }
 
   commit(): void {
@@ -77,9 +96,10 @@ export class Gather {
   }
 
   /** Adds what was decided together and returns the batch that it travels in. */
-  add({ steps = [], mark, adoption, removal }: Decided): Batch {
+  add(decided: Decided): Batch {
+    const { steps = [], mark, adoption, removal } = decided;
     let batch = this.#batches.at(-1);
-    if (!batch || batch.bytes >= this.#rowBytes) {
+    if (!batch || batch.bytes >= this.#rowBytes || !batch.takes(decided)) {
       batch = new Batch();
       this.#batches.push(batch);
     }
@@ -88,8 +108,12 @@ export class Gather {
       batch.bytes += step.events.length + 256;
     }
     if (mark) batch.marks.push(mark);
-    if (removal) batch.removals.push(removal);
+    if (removal) {
+      batch.removals.push(removal);
+      batch.replaced.add(removal.workflowId);
+    }
     if (adoption) {
+      batch.replaced.add(adoption.state.workflowId);
       batch.adoptions.push(adoption);
       batch.bytes += adoption.events.length + 1_024;
     }

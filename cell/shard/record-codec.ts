@@ -11,8 +11,8 @@
  * Invariants
  *  1. decodeRecord(encodeRecord(steps, beside)) gives equal content.
  *  2. An unknown format is refused, never skipped: the shard stops and says so.
- *  3. Within a record a run has transitions, one adoption or its removal, never two of them; a mark comes after the
- *     transitions.
+ *  3. Within a record a workflow id has transitions, one adoption or one removal, never two of them (gather.ts); a mark
+ *     comes after the transitions.
  */
 import { AtollError } from '../../kernel/errors.ts';
 import { decodeCbor, encodeCbor } from '../../wire/cbor.ts';
