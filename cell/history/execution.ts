@@ -36,6 +36,15 @@ export type LedgerEntry = {
   readonly at: number;
 };
 
+/**
+ * Whether a request stays with the run that is known to have taken it, though another one took it as well: two cells did, each
+ * in its epoch. Whatever order they come in, every cell keeps the later.
+ */
+export function staysTaken(known: LedgerEntry | undefined, entry: LedgerEntry): boolean {
+  if (!known || known.runId === entry.runId) return false;
+  return known.at === entry.at ? known.runId > entry.runId : known.at > entry.at;
+}
+
 /** What a transition changes beside its run. Applied in order; a later pointer replaces an earlier one. */
 export type ExecutionChange = {
   readonly current?: CurrentRun | undefined;

@@ -6,11 +6,13 @@
  *
  * Invariants
  *  1. A cell that acts for the namespace mends nothing: its state is what the others are held against.
- *  2. A run is not removed while a lane may still have to tell the acting cell of it (PROTOCOLS 9).
+ *  2. A run is not removed, nor a branch that lost replaced, while a lane may still have to tell the acting cell of it
+ *     (PROTOCOLS 9).
  *  3. Nothing of what was there is trusted: another history id, the whole ledger, the pointer.
  */
 import { orAbort } from '../../kernel/deadline.ts';
 import type { Rng } from '../../kernel/rng.ts';
+import { standingOfBranch } from '../history/lineage.ts';
 import { isDamage } from './damage.ts';
 import type { RunRef } from './engine.ts';
 import type { Ownership } from './ownership.ts';
@@ -39,7 +41,10 @@ export class ReplicaRepair {
     this.#lanes = parts.lanes;
   }
 
-  /** @param accused what is here as it was read a moment ago; undefined: nothing */
+  /**
+   * Errors: `unavailable` while the acting cell is still to hear of a branch that is here.
+   * @param accused what is here as it was read a moment ago; undefined: nothing
+   */
   async replace(
     image: RunImage,
     accused: RunDigest | undefined,
@@ -49,8 +54,8 @@ export class ReplicaRepair {
     const stored = await this.#ownership.memory.storedRequests(state);
     const here = await this.#here(state, signal);
     if (this.#isMoving(here, accused)) return { kind: 'known' };
+    this.#assertToldOf(here, image);
     const known = (here.execution?.ledger.entries() ?? []).map(({ requestId }) => requestId);
-    const kept = new Set(image.ledger.map(({ requestId }) => requestId));
     const adoption: Adoption = {
       state,
       historyId: this.#rng.uuid(),
@@ -58,7 +63,7 @@ export class ReplicaRepair {
       events: Buffer.concat(image.events),
       current: image.current,
       ledger: image.ledger,
-      forgotten: [...new Set([...stored, ...known])].filter((id) => !kept.has(id)),
+      forgotten: [...new Set([...stored, ...known])],
     };
     await orAbort(this.#ownership.append({ adoption }).committed, signal);
     return { kind: 'applied' };
@@ -84,6 +89,13 @@ export class ReplicaRepair {
     };
     await orAbort(this.#ownership.append({ removal }).committed, signal);
     return { kind: 'applied' };
+  }
+
+  /** A branch of ours that lost is not forgotten before the acting cell has heard of it. */
+  #assertToldOf({ run }: Here, { state }: RunImage): void {
+    if (!run || standingOfBranch(run.head.lineage, state.lineage).kind !== 'wins') return;
+    const upTo = { namespaceId: state.namespaceId, seq: run.committedSeq };
+    if (this.#lanes.delivery(this.#ownership.shard, upTo) !== 'done') throw stillToBeSent(state);
   }
 
   /** Something came meanwhile, or this cell acts: not what was accused any more. */

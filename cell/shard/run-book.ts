@@ -7,7 +7,12 @@
  *  2. `committed` and ledger rows move only when the record that holds the step is durable.
  */
 import { invariant } from '../../kernel/invariant.ts';
-import { isOlderPointer, type CurrentRun, type ExecutionChange } from '../history/execution.ts';
+import {
+  isOlderPointer,
+  staysTaken,
+  type CurrentRun,
+  type ExecutionChange,
+} from '../history/execution.ts';
 import type { RunState } from '../history/state.ts';
 import type { Seq } from '../storage/shard-log.ts';
 import { CachedExecution, CachedRun, type Chunk } from './cached.ts';
@@ -203,7 +208,9 @@ export class RunBook {
     if (!execution) return undefined;
     execution.current = pointed(execution.current, change);
     for (const requestId of change.forgotten ?? []) execution.forgetEntry(requestId);
-    for (const entry of change.ledger ?? []) execution.addEntry(entry);
+    for (const entry of change.ledger ?? []) {
+      if (!staysTaken(execution.ledger.find(entry.requestId), entry)) execution.addEntry(entry);
+    }
     return execution;
   }
 

@@ -10,7 +10,7 @@
 import { orAbort } from '../../kernel/deadline.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { DecideContext } from '../history/decision.ts';
-import type { CurrentRun } from '../history/execution.ts';
+import type { CurrentRun, LedgerEntry } from '../history/execution.ts';
 import { decide } from '../history/history.ts';
 import type { CachedRun } from './cached.ts';
 import type { RunRef } from './engine.ts';
@@ -68,9 +68,12 @@ function superseding(run: CachedRun, current: CurrentRun, ctx: DecideContext): E
   const decision = decide(run.live, { kind: 'terminate', reason, identity: 'atoll' }, ctx);
   invariant(decision.kind === 'commit', `a stray run is closed, not ${decision.kind}`);
   const [{ transition, state }] = decision.steps;
-  // Both cells may have taken one request.
-  const taken = ctx.ledger.find(state.start.requestId);
-  const ledger = taken && taken.runId !== state.runId ? { ledger: [taken] } : {};
+  // Both cells may have taken one request: said anew, so that it counts everywhere (staysTaken).
+  const { startRequestId: requestId, runId } = current;
+  const at =
+    1 + Math.max(transition.at, state.start.startedAt, ctx.ledger.find(requestId)?.at ?? 0);
+  const taken: LedgerEntry = { requestId, kind: 'start', runId, at };
+  const ledger = requestId === state.start.requestId ? { ledger: [taken] } : {};
   const execution = { current: { ...current, epoch: state.epoch }, ...ledger };
   return encodeStep({ ...transition, execution }, state);
 }
