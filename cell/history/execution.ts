@@ -41,7 +41,7 @@ export type LedgerEntry = {
  * in its epoch. Whatever order they come in, every cell keeps the later.
  */
 export function staysTaken(known: LedgerEntry | undefined, entry: LedgerEntry): boolean {
-  if (!known || known.runId === entry.runId) return false;
+  if (!known) return false;
   return known.at === entry.at ? known.runId > entry.runId : known.at > entry.at;
 }
 

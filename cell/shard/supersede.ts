@@ -68,10 +68,9 @@ function superseding(run: CachedRun, current: CurrentRun, ctx: DecideContext): E
   const decision = decide(run.live, { kind: 'terminate', reason, identity: 'atoll' }, ctx);
   invariant(decision.kind === 'commit', `a stray run is closed, not ${decision.kind}`);
   const [{ transition, state }] = decision.steps;
-  // Both cells may have taken one request: said anew, so that it counts everywhere (staysTaken).
-  const { startRequestId: requestId, runId } = current;
-  const at =
-    1 + Math.max(transition.at, state.start.startedAt, ctx.ledger.find(requestId)?.at ?? 0);
+  // Both cells may have taken one request: said anew so that it counts (staysTaken), and alike whoever says it.
+  const { startRequestId: requestId, runId, startedAt } = current;
+  const at = 1 + Math.max(startedAt, state.start.startedAt);
   const taken: LedgerEntry = { requestId, kind: 'start', runId, at };
   const ledger = requestId === state.start.requestId ? { ledger: [taken] } : {};
   const execution = { current: { ...current, epoch: state.epoch }, ...ledger };
