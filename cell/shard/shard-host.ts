@@ -211,7 +211,11 @@ export class ShardHost implements Engine {
     // Its owner elsewhere offers it there. Given back, it would stand in the queue for ever, before all others (P7).
     if (this.#owner(target).isStopped) return { kind: 'obsolete' };
     const ownership = await this.#ownership(target, call.signal);
-    if (!ownership.standing.drives(target.namespaceId)) return { kind: 'obsolete' };
+    if (!ownership.standing.drives(target.namespaceId)) {
+      // Perhaps only until its next mark is durable: then it is to be offered again (P7).
+      ownership.work.driver.left(target, task);
+      return { kind: 'obsolete' };
+    }
     if (task.kind === 'query-task') {
       return ownership.at(target, call.signal, (found) => {
         const taken = this.#desk.take(found.run, task);

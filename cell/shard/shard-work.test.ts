@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { settlePromises } from '../../kernel/testing/virtual-clock.ts';
 import { activity, startTimer } from '../history/testing/inputs.ts';
 import { calling, NS, QUEUE, wf } from './testing/shard-lab.ts';
 import { forever, placed, twoCells } from './testing/two-hosts.ts';
@@ -74,4 +75,18 @@ test('a namespace that is closed has no clock and no held task left, and others 
   await a.shards.replicas().observe(NS, forever);
   await a.settle(1_000);
   expect(a.matching.backlog(QUEUE).tasks).toBe(1); // The timer was due long ago.
+});
+
+test('a task that was asked for while the next mark was on its way is offered again', async () => {
+  const { a, move } = await twoCells();
+  await a.start('w');
+  const task = await a.poll();
+  a.fate = ({ kind }) => (kind === 'append' ? { kind: 'ok', answerMs: 500 } : undefined);
+  move('2@2', 'a');
+  const observed = a.shards.replicas().observe(NS, forever);
+  await settlePromises();
+  expect(await a.startTask(task)).toEqual({ kind: 'obsolete' });
+  await a.settle(2_000);
+  await observed;
+  expect(await a.poll()).toMatchObject({ workflowId: 'w' });
 });
