@@ -39,8 +39,9 @@ import {
   type AdoptionReason,
   type Here,
 } from './replicated-run.ts';
-import { memoryShort, stillToBeSent } from './refusals.ts';
+import { stillToBeSent } from './refusals.ts';
 import type { RunSource } from './run-source.ts';
+import { ReplicaLook } from './replica-look.ts';
 import { isStray } from './supersede.ts';
 
 /** What became of a step. It may be told once `durable` has resolved; `whenDurable` is to be done then. */
@@ -62,15 +63,13 @@ type Loser = {
   readonly content?: LostContent | undefined;
 };
 
-/** Looks again at most so often while memory is short. */
-const MOST_LOADS = 20;
-
 export class ReplicaWriter {
   readonly #ownership: Ownership;
   readonly #rng: Rng;
   readonly #losses: LossBook;
   readonly #source: RunSource;
   readonly #lanes: LaneFeed;
+  readonly #look: ReplicaLook;
 
   constructor(
     ownership: Ownership,
@@ -86,6 +85,7 @@ export class ReplicaWriter {
     this.#source = parts.source;
     this.#lanes = parts.lanes;
     this.#losses = parts.losses;
+    this.#look = new ReplicaLook(ownership);
   }
 
   /**
@@ -98,7 +98,7 @@ export class ReplicaWriter {
     for (let step = steps[0]; step; step = steps[taken.length]) {
       try {
         const { transition } = step;
-        const waited = await this.#at({ ref: transition }, signal, (here) =>
+        const waited = await this.#look.at({ ref: transition }, signal, (here) =>
           this.#turn(steps, { taken, here }, signal),
         );
         if (waited) taken.push(waited);
@@ -123,7 +123,7 @@ export class ReplicaWriter {
       if (one instanceof Promise) return one;
       taken.push(one);
       const next = steps[taken.length];
-      known = next && this.#atHand(next.transition);
+      known = next && this.#look.atHand(next.transition);
     }
     return undefined;
   }
@@ -156,7 +156,7 @@ export class ReplicaWriter {
   adopt(image: RunImage, signal: AbortSignal): Promise<ApplyOutcome> {
     const { state } = image;
     const pointed = pointedBy(image);
-    return this.#at({ ref: state, pointed }, signal, async (here): Promise<ApplyOutcome> => {
+    return this.#look.at({ ref: state, pointed }, signal, async (here): Promise<ApplyOutcome> => {
       const { run } = here;
       if (run?.pending) {
         // Steps of the run that are on their way go first: they may be what is missing.
@@ -209,7 +209,7 @@ export class ReplicaWriter {
     signal: AbortSignal,
   ): Promise<ApplyOutcome> {
     const { state } = image;
-    const next = await this.#at(
+    const next = await this.#look.at(
       { ref: state, pointed: pointedBy(image) },
       signal,
       (here): Loser | Batch | undefined => {
@@ -256,7 +256,9 @@ export class ReplicaWriter {
     const piece = { ref: own, transitions, content };
     let outcome: ApplyOutcome | undefined;
     try {
-      outcome = await this.#at({ ref: own }, signal, (here) => this.#lost(here, piece, signal));
+      outcome = await this.#look.at({ ref: own }, signal, (here) =>
+        this.#lost(here, piece, signal),
+      );
     } finally {
       // It does not act any more, and no other cell knows what its branch held: that is to be reported at least.
       const undone = content.inputs.length > 0 ? 'signal-undeliverable' : 'rolled-back';
@@ -366,39 +368,5 @@ export class ReplicaWriter {
 
   #note(piece: Piece, outcome: LossOutcome, reapplied: readonly string[]): Promise<void> {
     return this.#losses.note({ ...piece, outcome, reapplied, wonBy: this.#wonBy(piece.ref) });
-  }
-
-  /** What is here of the run and its workflow id, if memory has both: to be used in the same turn. */
-  #atHand(ref: RunRef): Here | undefined {
-    const { memory, log } = this.#ownership;
-    log.assertRoom();
-    const execution = memory.peekExecution(ref);
-    const run = execution && memory.peekRun(ref);
-    return run && { run, execution };
-  }
-
-  /** The same, loaded if need be. */
-  async #at<T>(
-    { ref, pointed }: { readonly ref: RunRef; readonly pointed?: RunRef | undefined },
-    signal: AbortSignal,
-    use: (here: Here) => T | Promise<T>,
-  ): Promise<T> {
-    const { memory, log } = this.#ownership;
-    await log.admit(signal);
-    const missing = { execution: false, run: false, pointed: false };
-    for (let loads = 0; loads < MOST_LOADS; loads += 1) {
-      log.assertRoom();
-      const execution = memory.peekExecution(ref);
-      const run = memory.peekRun(ref);
-      const pointedIsHere = pointed !== undefined && memory.peekRun(pointed) !== undefined;
-      if (!execution && !missing.execution) {
-        missing.execution = !(await memory.loadExecution(ref));
-      } else if (!run && !missing.run) {
-        missing.run = !(await memory.loadRun(ref));
-      } else if (pointed && !pointedIsHere && !missing.pointed) {
-        missing.pointed = !(await memory.loadRun(pointed));
-      } else return use({ run, execution, pointedIsHere });
-    }
-    throw memoryShort(this.#ownership.shard);
   }
 }
