@@ -124,15 +124,15 @@ export function staysPointed(known: CurrentRun, incoming: CurrentRun): boolean {
   return (isOther && known.closedAt === undefined) || isOlderPointer(incoming, known);
 }
 
-/** Requests that only the branch of this run which loses had taken: repeated, they are new. */
+/** Requests that the branch of this run which loses had taken, and the other one not or otherwise: repeated, they are new. */
 function takenByLoser(
   runId: string,
   ledger: readonly LedgerEntry[],
   execution: CachedExecution | undefined,
 ): readonly string[] {
-  const kept = new Set(ledger.map(({ requestId }) => requestId));
+  const winner = new Map(ledger.map((entry) => [entry.requestId, entry]));
   return (execution?.ledger.entries() ?? [])
-    .filter((entry) => entry.runId === runId && !kept.has(entry.requestId))
+    .filter((entry) => entry.runId === runId && !isSame(winner.get(entry.requestId), entry))
     .map(({ requestId }) => requestId);
 }
 

@@ -36,7 +36,7 @@ import { FleetDirector } from './fleet-director.ts';
 import { MAP } from './late-map.ts';
 import { drawFleetWeather, Links } from './links.ts';
 import { Operators } from './operators.ts';
-import { SimCell, type FleetParts } from './sim-cell.ts';
+import { SimCell, type CellPlan, type FleetParts } from './sim-cell.ts';
 import { SimRouter } from './sim-router.ts';
 import {
   FLEET_ACTS,
@@ -121,16 +121,15 @@ export class FleetWorld {
     const saveMs = rng.fork('disks').chance(0.4) ? 3_000 : 0;
     if (saveMs > 0) this.#fleetFaults.add('map saved late');
     const replication = drawReplication(rng.fork('replication'));
-    this.#cells = (['a', 'b'] as const).map((id) => {
-      const config = drawConfig(rng.fork(`config ${id}`));
-      const plan = { id, config, replication, map: first, skewMs, saveMs, shardCount: shards[id] };
-      return new SimCell(this.#parts, { ...plan, rng: rng.fork(`cell ${id}`) });
-    });
+    const plan = { replication, map: first, skewMs, saveMs };
+    this.#cells = (['a', 'b'] as const).map((id) =>
+      simCell(this.#parts, rng, { ...plan, id, shardCount: shards[id] }),
+    );
     const way = { time, links, map, cell, first };
     const routed = rng.fork('routed');
-    this.#routers = ['router-1', 'router-2'].map((name) => {
-      return new SimRouter(name, { ...way, rng: rng.fork(name), tally: this.#acts });
-    });
+    this.#routers = ['router-1', 'router-2'].map(
+      (name) => new SimRouter(name, { ...way, rng: rng.fork(name), tally: this.#acts }),
+    );
     this.#operators = new Operators(this.#parts, rng.fork('operators'));
     this.#orders = drawOrders(rng.fork('orders'), this.#endMs);
     this.#callers = {
@@ -374,4 +373,14 @@ export class FleetWorld {
     ];
     return this.#trace.about([...words, ...everywhere], EXCERPT_LINES);
   }
+}
+
+function simCell(
+  parts: FleetParts,
+  rng: SeededRng,
+  plan: Omit<CellPlan, 'config' | 'rng'>,
+): SimCell {
+  const { id } = plan;
+  const config = drawConfig(rng.fork(`config ${id}`));
+  return new SimCell(parts, { ...plan, config, rng: rng.fork(`cell ${id}`) });
 }
