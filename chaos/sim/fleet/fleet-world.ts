@@ -125,11 +125,10 @@ export class FleetWorld {
     this.#cells = (['a', 'b'] as const).map((id) =>
       simCell(this.#parts, rng, { ...plan, id, shardCount: shards[id] }),
     );
-    const way = { time, links, map, cell, first };
+    const way = { time, links, map, cell, first, tally: this.#acts };
     const routed = rng.fork('routed');
-    this.#routers = ['router-1', 'router-2'].map(
-      (name) => new SimRouter(name, { ...way, rng: rng.fork(name), tally: this.#acts }),
-    );
+    const router = (name: string) => new SimRouter(name, { ...way, rng: rng.fork(name) });
+    this.#routers = ['router-1', 'router-2'].map(router);
     this.#operators = new Operators(this.#parts, rng.fork('operators'));
     this.#orders = drawOrders(rng.fork('orders'), this.#endMs);
     this.#callers = {
