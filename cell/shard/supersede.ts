@@ -32,10 +32,14 @@ export interface ActingShard {
   };
 }
 
-/** Whether the run is open though its workflow id points elsewhere. */
+/**
+ * Whether the run is open though its workflow id points elsewhere, as another epoch set it: within one, a single writer starts
+ * a run only when the one before has ended, and what contradicts that is a store that lost rows.
+ */
 export function isStray(run: CachedRun, current: CurrentRun | undefined): boolean {
-  const elsewhere = current !== undefined && current.runId !== run.ref.runId;
-  return elsewhere && run.head.closedAt === undefined;
+  if (current === undefined || current.runId === run.ref.runId) return false;
+  const [began] = run.head.lineage;
+  return run.head.closedAt === undefined && current.epoch !== (began?.epoch ?? run.head.epoch);
 }
 
 /** Closes a stray run; one that is none any more is let be. */
