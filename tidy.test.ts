@@ -70,6 +70,14 @@ function longest(files: readonly SourceFile[], measure: typeof functionsOf): Map
   return sizes;
 }
 
+/** `toMatchObject` is content with every text where a regular expression stands: it takes `expect.stringMatching`. */
+function bareMatches({ path, text }: Pick<SourceFile, 'path' | 'text'>): string[] {
+  return text
+    .split('\n')
+    .map((line, i) => `${path}:${i + 1} ${line.trim()}`)
+    .filter((line) => /['\w-]+: \/(?![/*]).+\/[a-z]*(,|\s*\})/.test(line));
+}
+
 describe('the tree', { timeout: 60_000 }, () => {
   it('has code to look at', () => {
     expect(shipped.length).toBeGreaterThan(10);
@@ -101,6 +109,11 @@ describe('the tree', { timeout: 60_000 }, () => {
         return !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name) || vague.test(name) || /-utils?$/.test(name);
       }),
     );
+    expect(breaches).toEqual([]);
+  });
+
+  it('holds no text against a bare regular expression, which any text matches there', () => {
+    const breaches = code.filter(({ isTest }) => isTest).flatMap(bareMatches);
     expect(breaches).toEqual([]);
   });
 
@@ -157,6 +170,11 @@ describe('the rules themselves', () => {
     expect(functionsOf(long)).toEqual([{ where: 'planted.ts:1', what: 'a function', size: 72 }]);
     const wide = planted('interface P { a(): void; b: () => void; c: number }');
     expect(portsOf(wide)).toEqual([{ where: 'planted.ts:1', what: 'P', size: 2 }]);
+  });
+
+  it('see a text that is held against a bare regular expression', () => {
+    const text = ['m({ message: ', '/x/ });\nm({ message: expect.stringMatching(/x/) });'].join('');
+    expect(bareMatches({ path: 'planted.test.ts', text })).toHaveLength(1);
   });
 
   it('see the machine where the linter does not', () => {

@@ -67,7 +67,7 @@ export class Call implements AttemptOwner {
   /** The request as it comes. */
   #chunks: Buffer[] = [];
   #received = 0;
-  /** Its largest length. */
+  /** The largest message. */
   #maxBytes: number;
   /** The whole request. */
   #body: Buffer = NO_BYTES;
@@ -92,7 +92,7 @@ export class Call implements AttemptOwner {
     this.#path = String(headers[':path']);
     this.#startMs = context.clock.monotonicMs();
     this.#arrival = context.holds.arrive();
-    this.#maxBytes = context.config.maxRequestBytes + FRAME_HEADER_BYTES;
+    this.#maxBytes = context.config.maxRequestBytes;
     context.calls.add(this);
     context.metrics.calls.inc();
     context.metrics.inFlight.set(context.calls.size);
@@ -167,10 +167,13 @@ export class Call implements AttemptOwner {
   #onData(chunk: Buffer): void {
     if (this.#over) return;
     this.#received += chunk.length;
-    if (this.#received > this.#maxBytes)
-      return this.#fail(tooLarge(this.#received - FRAME_HEADER_BYTES, this.#maxBytes));
+    const bytes = this.#received - FRAME_HEADER_BYTES;
+    if (bytes > this.#maxBytes) return this.#fail(tooLarge(bytes, this.#maxBytes));
     const refusal = this.#hold(chunk.length);
-    if (refusal !== undefined) return this.#fail(refusal);
+    if (refusal !== undefined) {
+      this.#context.metrics.limited('bytesOfCalls');
+      return this.#fail(refusal);
+    }
     this.#chunks.push(chunk);
   }
 

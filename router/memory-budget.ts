@@ -18,7 +18,7 @@ export class MemoryBudget {
     if (this.#bytes <= this.#maxBytes) return undefined;
     return new AtollError(
       'resource-exhausted',
-      `This router holds ${this.#maxBytes} bytes of calls already: try again in a moment.`,
+      `This router holds ${this.#maxBytes} bytes of calls already (bytesOfCalls): try again in a moment.`,
     );
   }
 
