@@ -1,6 +1,6 @@
 /**
  * Unary gRPC calls to one address.
- * Place: cell to cell, tests, tools. Bodies are bytes: who calls encodes and decodes.
+ * Place: the command line, `doctor`, tests; cells call each other over links (link-channel.ts). Bodies are bytes: who calls encodes and decodes.
  *
  * Invariants
  *  1. Every call ends: with the answer, the peer's status, its timeout, its signal, or the end of its session; each
@@ -219,7 +219,8 @@ class PendingCall {
   }
 }
 
-function abortError(signal: AbortSignal): AtollError {
+/** What a call comes to whose caller aborted it. */
+export function abortError(signal: AbortSignal): AtollError {
   const reason: unknown = signal.reason;
   if (reason instanceof AtollError) return reason;
   return new AtollError('cancelled', 'the caller gave up', { cause: reason });

@@ -1,6 +1,6 @@
 /**
  * Unary calls to one process of ours over links, as client.ts makes them over HTTP/2: a tenth of the cost a call.
- * Place: cell to cell, admin to cell. Bodies are bytes: who calls encodes and decodes.
+ * Place: cell to cell, admin to cell (replication/rpc). Bodies are bytes: who calls encodes and decodes.
  *
  * Invariants
  *  1. Every call ends: with the answer, the peer's status, its timeout, its signal, or the end of its link; each failure is
@@ -14,7 +14,7 @@ import { AtollError } from '../errors.ts';
 import { encodeHead } from '../link/frames.ts';
 import { LinkPool } from '../link/link-pool.ts';
 import type { LinkWaiter } from '../link/link.ts';
-import type { CallOptions } from './client.ts';
+import { abortError, type CallOptions } from './client.ts';
 import { DEFAULT_MAX_MESSAGE_BYTES, frame, unframe } from './frame.ts';
 import { errorOf } from './status.ts';
 import { formatTimeout } from './timeout.ts';
@@ -123,10 +123,4 @@ class Answer implements LinkWaiter {
     this.#reject(error);
     return true;
   }
-}
-
-function abortError(signal: AbortSignal): AtollError {
-  const reason: unknown = signal.reason;
-  if (reason instanceof AtollError) return reason;
-  return new AtollError('cancelled', 'the caller gave up', { cause: reason });
 }

@@ -6,6 +6,7 @@ import { AtollError } from '../errors.ts';
 import { RpcChannel } from './client.ts';
 import type { RpcCall, RpcReply } from './server-call.ts';
 import { RpcServer, type RpcServerOptions } from './server.ts';
+import { parked } from './testing/parked-handler.ts';
 import { silentLink } from '../testing/silent-link.ts';
 
 const text = (value: string) => new TextEncoder().encode(value);
@@ -54,23 +55,6 @@ const failure = (promise: Promise<unknown>) =>
     () => expect.unreachable('the call succeeded'),
     (error: unknown) => error as AtollError,
   );
-
-/** A handler that waits for its signal, and a promise of the reason that it saw. */
-function parked() {
-  let arrived = () => {};
-  const began = new Promise<void>((resolve) => (arrived = resolve));
-  let say = (_reason: AtollError) => {};
-  const reason = new Promise<AtollError>((resolve) => (say = resolve));
-  const handle = (call: RpcCall) =>
-    new Promise<RpcReply>((_resolve, reject) => {
-      call.signal.addEventListener('abort', () => {
-        say(call.signal.reason as AtollError);
-        reject(call.signal.reason as AtollError);
-      });
-      arrived();
-    });
-  return { handle, began, reason };
-}
 
 describe('unary gRPC over HTTP/2', () => {
   test('the handler gets path, headers and body, and its answer comes back', async () => {

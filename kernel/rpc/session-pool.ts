@@ -1,6 +1,6 @@
 /**
  * A few HTTP/2 connections to one address, used in turn: one session serialises its frames, several cut the tail.
- * Place: under RpcChannel and under the router's pass-through.
+ * Place: under RpcChannel.
  *
  * Invariants
  *  1. At most `sessions` connections; one is made when its turn comes and it is missing or going away.
