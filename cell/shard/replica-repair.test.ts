@@ -70,6 +70,25 @@ describe('a damaged run of a replica', () => {
     expect((await a.shards.replicas().adopt(own, asIs, forever)).kind).toBe('known');
   });
 
+  test('is not replaced while the acting cell is still to hear of its branch, which lost', async () => {
+    const { a, b, move, ref } = await stored();
+    const observe = (host: Host) => host.shards.replicas().observe(NS, forever);
+    move('2@2', 'b');
+    await observe(b);
+    await b.signal('w', 'unheard');
+    move('3@3', 'a');
+    await observe(a);
+    await observe(b);
+    await a.signal('w', 'won');
+    const accused = await digestOf(b, ref);
+    const repair = { ...(await image(a, 'w')), replaces: accused ?? 'nothing' } as const;
+    b.delivery = 'steps';
+    await expect(b.shards.replicas().adopt(repair, asIs, forever)).rejects.toThrow('try again');
+    expect(await digestOf(b, ref)).toEqual(accused);
+    b.delivery = 'done';
+    expect(await b.shards.replicas().adopt(repair, asIs, forever)).toEqual({ kind: 'applied' });
+  });
+
   test('is not removed while the acting cell may still hear of it', async () => {
     const { b, labB, ref } = await stored();
     b.delivery = 'steps';

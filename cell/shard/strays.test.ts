@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { RunRef } from './engine.ts';
-import { asIs, forever, kinds, twoCells } from './testing/two-hosts.ts';
-import { calling, type Host, NS, wf } from './testing/shard-lab.ts';
+import { asIs, forever, kinds, placed, twoCells } from './testing/two-hosts.ts';
+import { calling, type Host, NS, ShardLab, wf } from './testing/shard-lab.ts';
 
 type Cells = Awaited<ReturnType<typeof twoCells>>;
 
@@ -232,5 +232,24 @@ describe('an image of another run of a workflow id', () => {
     await b.shards.replicas().adopt({ ...ended, current: elsewhere }, asIs, forever);
     const { current } = await b.ownership.at(wf('w'), forever, ({ execution }) => execution);
     expect(current.runId === second.runId && current.closedAt === undefined).toBe(false);
+  });
+
+  test('is taken also where memory has room for one run alone', async () => {
+    const { a } = await twoCells();
+    const first = await started(a, 'first');
+    await a.ask('w', { kind: 'terminate', reason: 'why', identity: 'client' });
+    const second = await started(a, 'second');
+    const small = await new ShardLab().host({ cachedRunLimit: 1 });
+    small.placement = placed('1@1');
+    for (const ref of [second, first]) {
+      const image = await a.shards.replicas().image(ref, forever);
+      expect(await small.shards.replicas().adopt(image, asIs, forever)).toEqual({
+        kind: 'applied',
+      });
+      await small.settle(2_000);
+    }
+    const late = await a.shards.replicas().image(first, forever);
+    expect(await small.shards.replicas().adopt(late, asIs, forever)).toEqual({ kind: 'known' });
+    expect(await currentOf(small)).toBe(second.runId);
   });
 });
