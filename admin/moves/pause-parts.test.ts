@@ -6,8 +6,11 @@ import { pauseParts, type PauseParts } from './pause-parts.ts';
 
 const answered = <Value>(value: Value) => ({ kind: 'answered', value }) as const;
 const barriers = answered([{ shard: 0, seq: 7 }]);
-const lane = (seq: number) =>
-  answered({ parked: 0, deadLetters: 0, applied: [{ shard: 0, seq }] } as unknown as LaneStatus);
+const lane = (seq: number) => {
+  const idle = { kind: 'tail', pending: 0, lagMs: 0, copied: 0, total: 0 } as const;
+  const applied = [{ shard: 0, seq }];
+  return answered<LaneStatus>({ ...idle, parked: 0, deadLetters: 0, applied });
+};
 const verified = answered({ compared: 12, differences: 0, moving: 0 } as VerifyReport);
 
 /** What is seen at which time, and the parts after it. */

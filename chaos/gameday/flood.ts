@@ -43,7 +43,7 @@ export async function flood(ground: FloodGround, options: FloodOptions): Promise
   await startRuns(ground, LOUD, RUNS);
   await startRuns(ground, QUIET, RUNS);
   const poisonedRun = await poison(ground, quietId);
-  const watch = await LaneWatch.open(fleet.folder);
+  const watch = await LaneWatch.open(fleet.cells.folder);
   try {
     const calm = new Signals(ground, { namespace: QUIET, perSecond: QUIET_PER_SECOND });
     const quiet = await watch.during(quietId, options.seconds * 1_000);
@@ -86,13 +86,13 @@ async function poison({ fleet, clientOf }: FloodGround, namespaceId: string): Pr
   const options = { workflowId: POISONED, taskQueue: 'nobody' };
   const { firstExecutionRunId: runId } = await clientOf(QUIET).workflow.start('flood', options);
   await sleep(systemClock, SETTLE_MS);
-  await fleet.kill('b');
-  const torn = await query(fleet.databaseUrl('b'), {
+  await fleet.cells.kill('b');
+  const torn = await query(fleet.cells.databaseUrl('b'), {
     text: `UPDATE run SET state = substr(state, 1, 20) WHERE namespace_id = $1 AND run_id = $2`,
     values: [namespaceId, runId],
   });
   if (torn !== 1) throw new Error(`cell b has ${torn} rows of the run that was to be torn`);
-  await fleet.restart('b');
+  await fleet.cells.restart('b');
   await sleep(systemClock, SETTLE_MS);
   return runId;
 }
@@ -199,7 +199,7 @@ type Letter = {
 
 async function lettersOf(fleet: Fleet, namespaceId: string): Promise<readonly Letter[]> {
   const rows: Letter[] = [];
-  await query(fleet.databaseUrl('a'), {
+  await query(fleet.cells.databaseUrl('a'), {
     text: 'SELECT workflow_id, run_id::text, transition::float8, reason FROM dead_letter WHERE namespace_id = $1',
     values: [namespaceId],
     rows,

@@ -43,7 +43,7 @@ export async function gameday(ground: Ground, options: GamedayOptions): Promise<
     const loss = await loseCell(ground, load, options);
     await sleep(systemClock, CALM_MS);
     say('cell a comes back');
-    await fleet.restart('a');
+    await fleet.cells.restart('a');
     await converge(fleet, say);
     const report = await lossReportOf(fleet, NAMESPACE);
     say(`\n${lossReportText(report)}`);
@@ -64,12 +64,12 @@ async function loseCell(
   { lagMs, say }: GamedayOptions,
 ): Promise<Loss> {
   if (lagMs > 0) {
-    fleet.signal('b', 'SIGSTOP');
+    fleet.cells.signal('b', 'SIGSTOP');
     await sleep(systemClock, lagMs);
   }
   const killedAt = systemClock.now();
-  await fleet.kill('a');
-  fleet.signal('b', 'SIGCONT');
+  await fleet.cells.kill('a');
+  fleet.cells.signal('b', 'SIGCONT');
   say(`cell a was killed (SIGKILL) with ${load.log.length} writes acknowledged; failing over to b`);
   const commandedAt = systemClock.now();
   const over = await fleet.atoll(`failover ${NAMESPACE} --to b --force`);

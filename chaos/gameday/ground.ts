@@ -3,7 +3,8 @@ import type { Client } from '@temporalio/client';
 import type { OperatorRun } from '../../bin/testing/operator.ts';
 import type { AdminResponse, MovePauseMessage } from '../../wire/atoll/admin.ts';
 import type { Executions } from './executions.ts';
-import type { CellId, Fleet } from './fleet.ts';
+import type { CellId } from '../live/two-cells.ts';
+import type { Fleet } from './fleet.ts';
 import { TASK_QUEUE, type Failed, type Load } from './load.ts';
 import { collecting } from './workflows.ts';
 

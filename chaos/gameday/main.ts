@@ -23,7 +23,7 @@ import {
 } from '@temporalio/worker';
 import { compileMains, makeCompileFolder } from '../live/compile.ts';
 import { endAll, endAllNow } from '../live/live-process.ts';
-import { Fleet } from './fleet.ts';
+import { startFleet } from './fleet.ts';
 import { flood } from './flood.ts';
 import { gameday } from './gameday.ts';
 import { Executions } from './executions.ts';
@@ -58,7 +58,7 @@ async function main(): Promise<boolean> {
       keep ||= !fine;
       return fine;
     }
-    const fleet = await Fleet.start(mains, folder);
+    const fleet = await startFleet(mains, folder);
     const made = await fleet.atoll(`namespace create ${NAMESPACE} --region a --replica b`);
     if (made.code !== 0) throw new Error(made.err);
     say('namespace orders is active in cell a, with a replica in cell b');
@@ -79,7 +79,7 @@ async function main(): Promise<boolean> {
 
 async function floodOn(mains: string, folder: string): Promise<boolean> {
   const quota = Number(values.quota);
-  const fleet = await Fleet.start(mains, folder, { laneItemsPerSecond: quota });
+  const fleet = await startFleet(mains, folder, { laneItemsPerSecond: quota });
   const connection = await Connection.connect({ address: fleet.address, interceptors: [] });
   try {
     const clientOf = (namespace: string) => new Client({ connection, namespace });

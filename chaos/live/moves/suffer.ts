@@ -8,7 +8,8 @@ import { sleep, systemClock } from '../../../kernel/clock.ts';
 import type { AdminResponse, MoveMessage } from '../../../wire/atoll/admin.ts';
 import type { LiveProcess } from '../live-process.ts';
 import { MAX_PAUSE_MS, type MoveCase } from './cases.ts';
-import { CELLS, type CellId, type MoveFleet } from './fleet.ts';
+import { CELLS, type CellId } from '../two-cells.ts';
+import type { MoveFleet } from './fleet.ts';
 import { endingOf, findingsOf, type Away, type Outcome, type Standing } from './judge.ts';
 import type { Load } from './load.ts';
 import { isSeeding, type MoveStep } from './move-step.ts';
@@ -110,10 +111,10 @@ async function act(
     case 'kill target': {
       const victim = of.action === 'kill source' ? cells.source : cells.target;
       const from = systemClock.now();
-      await fleet.kill(victim);
+      await fleet.cells.kill(victim);
       holder.letGo();
       await sleep(systemClock, of.awayMs);
-      await fleet.restart(victim);
+      await fleet.cells.restart(victim);
       return { from, to: systemClock.now() };
     }
   }

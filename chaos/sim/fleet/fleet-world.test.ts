@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { startInput } from '../../../cell/history/testing/inputs.ts';
 import { Lab } from '../../../cell/history/testing/lab.ts';
+import type { RangeId, Seq, ShardId } from '../../../cell/storage/shard-log.ts';
 import type { Transition } from '../../../cell/history/transition.ts';
 import { encodeRecord } from '../../../cell/shard/record-codec.ts';
 import type { RunDigest } from '../../../cell/shard/replicas.ts';
@@ -72,7 +73,10 @@ function rows(...stored: readonly (readonly [atMs: number, Transition])[]): Map<
     stored.map(([atMs, transition], index) => {
       const events = encodeEvents(transition.changes.filter((change) => 'eventId' in change));
       const record = encodeRecord([{ transition, events }]);
-      return [index + 1, { shard: 0, seq: index + 1, atMs, record } as unknown as SeenRow];
+      const seq = index + 1;
+      const key = { shard: 0 as ShardId, seq: seq as Seq, range: 1 as RangeId };
+      const row = { ...key, nonce: new Uint8Array(16), takeover: false, record };
+      return [seq, { ...row, atMs, order: seq }];
     }),
   );
 }
