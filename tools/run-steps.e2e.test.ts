@@ -16,17 +16,21 @@ function emptyFolder(): string {
   return folder;
 }
 
-/** Runs node or a tool and answers with exit code and last line of output. */
-function run(program: string, args: string[], cwd: string): { code: number | null; last: string } {
+type Said = { code: number | null; last: string; named: string[] };
+
+/** Runs node or a tool and answers with exit code, last line of output, and the lines that name a failure. */
+function run(program: string, args: string[], cwd: string): Said {
   const child = spawnSync(program, args, {
     cwd,
     encoding: 'utf8',
     env: { ...process.env, CI: '1' },
   });
-  return { code: child.status, last: child.stdout.trimEnd().split('\n').at(-1) ?? '' };
+  const lines = child.stdout.trimEnd().split('\n');
+  const named = lines.filter((line) => line.startsWith('✗ '));
+  return { code: child.status, last: lines.at(-1) ?? '', named };
 }
 
-function runSteps(steps: object[]): { code: number | null; last: string } {
+function runSteps(steps: object[]): Said {
   const folder = emptyFolder();
   const script = `import { runSteps } from ${JSON.stringify(resolve('tools/run-steps.mjs'))};
 await runSteps(${JSON.stringify(steps)});`;
@@ -93,14 +97,24 @@ describe('runSteps', () => {
       '0 passed, 1 failed, 0 skipped',
     ],
   ])('%s', (_sentence, steps, code, last) => {
-    expect(runSteps(steps)).toEqual({ code, last });
+    expect(runSteps(steps)).toMatchObject({ code, last });
+  });
+
+  it('names at its end what failed, by the lines of each step that failed', () => {
+    const failing = `console.log('✗ a.test.ts > a: 1 is not 2'); ${prints('3 passed, 1 failed, 0 skipped')}`;
+    const { named } = runSteps([step(failing), step('process.exit(3)', { counts: 'one' })]);
+    expect(named.slice(-3)).toEqual([
+      '✗ a.test.ts > a: 1 is not 2',
+      '✗ step: exit code 0',
+      '✗ step: exit code 3',
+    ]);
   });
 });
 
 describe('the count line of a test run', () => {
   const TEST = "import { beforeAll, describe, expect, it } from 'vitest';\n";
 
-  function runTests(text: string): { code: number | null; last: string } {
+  function runTests(text: string): Said {
     const folder = emptyFolder();
     symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
     const reporter = JSON.stringify(resolve('tools/count-reporter.ts'));
@@ -142,8 +156,16 @@ export default { test: { reporters: ['dot', new CountReporter()] } };`;
       1,
       '1 passed, 1 failed, 0 skipped',
     ],
+    [
+      'names a failure with its file, its test and its error',
+      "describe('d', () => { it('a', () => expect(1).toBe(2)); });",
+      1,
+      '0 passed, 1 failed, 0 skipped',
+    ],
     ['fails without any test', '', 1, '0 passed, 0 failed, 0 skipped'],
   ])('%s', (_sentence, text, code, last) => {
-    expect(runTests(text)).toEqual({ code, last });
+    const said = runTests(text);
+    expect(said).toMatchObject({ code, last });
+    expect(said.named).toHaveLength(Number(/(\d+) failed/.exec(last)?.[1]));
   });
 });

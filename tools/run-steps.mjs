@@ -7,6 +7,8 @@
  *  1. The last line of output is `N passed, N failed, N skipped`, whatever happened before it.
  *  2. A step fails when its process fails, runs past its time, or says that it counts and counted nothing.
  *  3. No step reads standard input.
+ *  4. What failed is named again at the end, where a log that was cut still shows it: each line of a step's last
+ *     output that begins with ✗, at most MAX_NAMED of them.
  */
 import { spawn } from 'node:child_process';
 
@@ -20,12 +22,14 @@ import { spawn } from 'node:child_process';
  */
 
 const COUNT_LINE = /^(\d+) passed, (\d+) failed, (\d+) skipped$/;
-const KEPT_TAIL_CHARS = 4_096;
+const KEPT_TAIL_CHARS = 16_384;
+const MAX_NAMED = 30;
 
 /** Runs the steps, prints durations and the sum, and sets the exit code. @param {Step[]} steps */
 export async function runSteps(steps) {
   const total = { passed: 0, failed: 0, skipped: 0 };
   const durations = [];
+  const named = [];
   let stopped = false;
   for (const step of steps) {
     if (stopped) {
@@ -38,19 +42,25 @@ export async function runSteps(steps) {
     const result = await runStep(step);
     const seconds = ((performance.now() - startedMs) / 1_000).toFixed(1);
     durations.push(`  ${result.ok ? 'ok    ' : 'FAILED'} ${seconds.padStart(8)} s  ${step.name}`);
-    if (!result.ok) console.log(`✗ ${step.name}: ${result.why}`);
+    if (!result.ok) named.push(...result.named, `✗ ${step.name}: ${result.why}`);
     total.passed += result.passed;
     total.failed += result.failed;
     total.skipped += result.skipped;
     stopped = !result.ok && step.required === true;
   }
   console.log(`\n${durations.join('\n')}`);
+  for (const line of named.slice(0, MAX_NAMED)) console.log(line);
   if (total.failed > 0 || total.passed === 0) process.exitCode = 1;
   console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
 }
 
 async function runStep(step) {
   const { code, tail, timedOut } = await execute(step);
+  const named = tail.split('\n').filter((line) => line.startsWith('✗ '));
+  return { named, ...countsOf(step, { code, tail, timedOut }) };
+}
+
+function countsOf(step, { code, tail, timedOut }) {
   const why = timedOut ? `took longer than ${step.maxMinutes} min` : `exit code ${code}`;
   const ended = code === 0 && !timedOut;
   if (step.counts === 'one') {

@@ -35,6 +35,7 @@ describe('a campaign', () => {
     const { passed, lines, last } = await campaign(worlds({ 183: 'P1: gone' }), { known: true });
     expect(passed).toBe(false);
     expect(lines[0]).toBe('seed 183: 1 broken, replay with: npm run sim -- --odd --seed 183');
+    expect(lines.at(-2)).toBe('✗ npm run sim -- --odd --seed 183: P1: gone');
     expect(lines.join('\n')).toMatch(/crash +3/);
     expect(last).toBe('3 passed, 1 failed, 0 skipped');
   });
@@ -52,7 +53,7 @@ describe('a campaign', () => {
     const kind = { ...worlds(), tables: [{ title: 'faults', names: ['crash', 'flood'] }] };
     const { passed, lines } = await campaign(kind, { seeds: 200 });
     expect(passed).toBe(false);
-    expect(lines).toContain('NEVER: flood');
+    expect(lines).toContain('✗ NEVER: flood');
     expect((await campaign(kind, { seeds: 199 })).passed).toBe(true);
   });
 });

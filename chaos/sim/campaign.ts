@@ -5,7 +5,7 @@
  *  1. A campaign of 200 seeds or more in which a fault was never injected, a move never came to one of its ends, or a
  *     checker never had a case, has failed.
  *  2. Seeds that once showed a bug go first.
- *  3. The last line says `N passed, N failed, N skipped`.
+ *  3. The last line says `N passed, N failed, N skipped`; lines that begin with ✗ before it name what failed.
  */
 import { runForked } from './forked.ts';
 import { Tally } from './tally.ts';
@@ -26,12 +26,14 @@ export type CampaignOptions = {
 const FULL_CAMPAIGN = 200;
 const PROGRESS_EVERY = 100;
 const BREACHES_SHOWN = 5;
+const FAILURES_NAMED = 20;
 
 export async function runCampaign(kind: WorldKind, options: CampaignOptions): Promise<boolean> {
   const { print, jobs } = options;
   const sums = kind.tables.map((table) => ({ ...table, tally: new Tally(table.names) }));
   const plan = planOf(kind, options);
   const counts = { done: 0, failed: 0, cpuMs: 0 };
+  const named: string[] = [];
   const runs = jobs > 1 ? runForked(kind, plan, jobs) : runHere(kind, plan);
   for await (const run of runs) {
     for (const [i, { names, tally }] of sums.entries()) {
@@ -42,6 +44,7 @@ export async function runCampaign(kind: WorldKind, options: CampaignOptions): Pr
     if (run.breaches.length > 0) {
       counts.failed += 1;
       report(kind, run, print);
+      named.push(`✗ ${replayOf(kind, run.seed)}: ${firstLine(run.breaches)}`);
       if (options.stopAt === 'failure') break;
       if (options.stopAt === 'promise' && run.breaches.every(isPromise)) break;
     }
@@ -53,7 +56,8 @@ export async function runCampaign(kind: WorldKind, options: CampaignOptions): Pr
   for (const { title, tally } of sums) print(tally.table(title));
   print(`${(cpuMs / 1_000 / Math.max(1, done)).toFixed(3)} s CPU a seed`);
   const missing = done >= FULL_CAMPAIGN ? sums.flatMap(({ tally }) => tally.missing) : [];
-  for (const name of missing) print(`NEVER: ${name}`);
+  for (const name of missing) named.push(`✗ NEVER: ${name}`);
+  for (const line of named.slice(0, FAILURES_NAMED)) print(line);
   const failures = failed + missing.length;
   print(`${done - failed} passed, ${failures} failed, 0 skipped`);
   return failures === 0;
@@ -99,10 +103,17 @@ async function* runHere(kind: WorldKind, plan: readonly number[]): AsyncGenerato
   for (const seed of plan) yield await measured(kind, seed);
 }
 
+function replayOf(kind: WorldKind, seed: number): string {
+  return `npm run sim -- ${[...kind.flags, '--seed', seed].join(' ')}`;
+}
+
+function firstLine(breaches: readonly string[]): string {
+  return (breaches[0] ?? '').split('\n')[0] ?? '';
+}
+
 function report(kind: WorldKind, run: SeedRun, print: (line: string) => void): void {
   const { seed, breaches, excerpt } = run;
-  const again = `npm run sim -- ${[...kind.flags, '--seed', seed].join(' ')}`;
-  print(`seed ${seed}: ${breaches.length} broken, replay with: ${again}`);
+  print(`seed ${seed}: ${breaches.length} broken, replay with: ${replayOf(kind, seed)}`);
   for (const breach of breaches.slice(0, BREACHES_SHOWN)) print(`  ${breach}`);
   for (const line of excerpt) print(`    ${line}`);
 }

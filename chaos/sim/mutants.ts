@@ -40,22 +40,25 @@ export async function runMutants(options: MutantOptions): Promise<boolean> {
   const names = [...patchesIn(''), ...patchesIn('fleet/')].filter(
     (name) => only.length === 0 || only.includes(name),
   );
-  const counts = { passed: 0, failed: 0 };
+  const failed: string[] = [];
+  let passed = 0;
   const waiting = names.values();
   const lane = async () => {
     for (const name of waiting) {
       const trial = await tryMutant(name, options);
-      print(describe(name, trial));
-      if (trial.kind !== 'caught') counts.failed += 1;
+      const line = describe(name, trial);
+      print(line);
+      if (trial.kind !== 'caught') failed.push(`✗ ${line}`);
       else {
-        counts.passed += 1;
+        passed += 1;
         if (record) remember(name, trial.seed);
       }
     }
   };
   await Promise.all(Array.from({ length: options.jobs }, lane));
-  print(`${counts.passed} passed, ${counts.failed} failed, 0 skipped`);
-  return counts.failed === 0 && names.length > 0;
+  for (const line of failed) print(line);
+  print(`${passed} passed, ${failed.length} failed, 0 skipped`);
+  return failed.length === 0 && names.length > 0;
 }
 
 function patchesIn(folder: '' | 'fleet/'): readonly string[] {
