@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -46,15 +47,19 @@ test('a question is not answered before the captures that were given up on earli
   expect(seen).toEqual(orders.map(() => 1));
 });
 
+/** Gives up once the capture is with the kernel: a stopped ledger reads it after it goes on. */
 function captureGivenUp(order: string): Promise<string> {
   const call = { order, cents: 1, workflow: order, run: 'run', activity: '1', attempt: 1 };
-  // Never taken from the pool: the capture has to connect, the question has not.
-  const headers = { connection: 'close' };
-  const init = { method: 'POST', body: JSON.stringify(call), headers };
-  return fetch(`${url}/capture`, { ...init, signal: AbortSignal.timeout(100) }).then(
-    () => 'answer',
-    () => 'no answer',
-  );
+  return new Promise((resolve, reject) => {
+    // No agent: the capture has to connect, the question has not.
+    const sent = request(`${url}/capture`, { method: 'POST', agent: false });
+    sent.once('response', () => resolve('answer'));
+    sent.once('error', reject);
+    sent.end(JSON.stringify(call), () => {
+      sent.off('error', reject).on('error', () => resolve('no answer'));
+      sent.destroy(new Error('given up'));
+    });
+  });
 }
 
 async function moved(order: string): Promise<readonly Entry[]> {
