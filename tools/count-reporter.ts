@@ -46,6 +46,6 @@ export class CountReporter implements Reporter {
 }
 
 function firstLine(error: unknown): string {
-  const message = error instanceof Object && 'message' in error ? error.message : error;
-  return (String(message ?? 'it never ended').split('\n')[0] ?? '').slice(0, SHOWN_CHARS);
+  if (!(error instanceof Object && 'message' in error)) return 'it never ended, or threw no error';
+  return (String(error.message).split('\n')[0] ?? '').slice(0, SHOWN_CHARS);
 }
