@@ -55,9 +55,9 @@ export async function runSteps(steps) {
 }
 
 async function runStep(step) {
-  const { code, tail, timedOut } = await execute(step);
-  const named = tail.split('\n').filter((line) => line.startsWith('✗ '));
-  return { named, ...countsOf(step, { code, tail, timedOut }) };
+  const run = await execute(step);
+  const named = run.tail.split('\n').filter((line) => line.startsWith('✗ '));
+  return { named, ...countsOf(step, run) };
 }
 
 function countsOf(step, { code, tail, timedOut }) {
@@ -85,9 +85,10 @@ function execute(step) {
     const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'], detached: true });
     let tail = '';
     let timedOut = false;
-    child.stdout.on('data', (chunk) => {
+    // Decoded as a stream: a sign of several bytes may come in two chunks.
+    child.stdout.setEncoding('utf8').on('data', (chunk) => {
       process.stdout.write(chunk);
-      tail = (tail + chunk.toString('utf8')).slice(-KEPT_TAIL_CHARS);
+      tail = (tail + chunk).slice(-KEPT_TAIL_CHARS);
     });
     const kill = () => {
       try {

@@ -1,6 +1,7 @@
 /**
  * Unary gRPC calls to one address.
- * Place: the command line, `doctor`, tests; cells call each other over links (link-channel.ts). Bodies are bytes: who calls encodes and decodes.
+ * Place: the command line, `doctor`, tests; cells call each other over links (link-channel.ts). Bodies are bytes: who
+ * calls encodes and decodes.
  *
  * Invariants
  *  1. Every call ends: with the answer, the peer's status, its timeout, its signal, or the end of its session; each
