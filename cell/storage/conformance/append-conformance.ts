@@ -91,13 +91,18 @@ export function appendConformance(harness: () => StorageHarness): void {
     const deadline = new AbortController();
     const together = store.log.append(rows, session, deadline.signal);
     await harness().untilBlocked();
-    const beside = harness().appendsApart ? 'committed' : 'unknown';
-    if (beside === 'committed') {
+    const beside = ['unknown'];
+    if (harness().appendsApart) {
       await expect.poll(() => harness().rows(shard(0)), PATIENT).toHaveLength(1);
       await expect.poll(() => harness().rows(shard(4)), PATIENT).toHaveLength(1);
+      // A row is there to read before its answer has come: the deadline may still overtake that answer.
+      beside.push('committed');
     }
     deadline.abort();
-    expect((await together).map(({ kind }) => kind)).toEqual([beside, 'unknown', beside]);
+    const [first, second, third] = (await together).map(({ kind }) => kind);
+    expect(second).toBe('unknown');
+    expect(beside).toContain(first);
+    expect(beside).toContain(third);
     const apart = new AbortController();
     const blocked = store.log.append([rows[1]], session, apart.signal);
     // The first statement may still land, so only the healthy shards' own rows can come of this.
