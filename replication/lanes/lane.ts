@@ -63,8 +63,9 @@ export class Lane {
   wake(): void {
     if (this.#working !== undefined || this.#closing.signal.aborted) return;
     const nowMs = this.#parts.clock.monotonicMs();
-    if (nowMs < this.#blockedUntilMs) return;
-    if (nowMs < this.#restUntilMs) return this.#sleepUntil(this.#restUntilMs);
+    // There may be no alarm: what failed had left nothing to do.
+    const notBeforeMs = Math.max(this.#blockedUntilMs, this.#restUntilMs);
+    if (nowMs < notBeforeMs) return this.#sleepUntil(notBeforeMs);
     this.#alarm?.();
     this.#alarm = undefined;
     this.#working = this.#work().finally(() => {

@@ -293,6 +293,42 @@ describe('a lane', () => {
     );
   });
 
+  it('sends the run whole where a step lost there of a branch that leads here', async () => {
+    const { a, b, map } = make({ config: { pushItems: 1 } });
+    await cells.settle();
+    a.replicas.write(runRef(1), { epoch: 1, text: 'common' });
+    await cells.settle();
+    for (const { out } of [a, b]) out.fate = () => ({ ...NO_FAULT, lost: true });
+    a.replicas.write(runRef(1), { epoch: 1, text: 'late' });
+    map.set([namespaceOf(NS, { active: 'b', epoch: 2 })]);
+    b.replicas.write(runRef(1), { epoch: 2, text: 'between' });
+    map.set([namespaceOf(NS, { active: 'a', epoch: 3 })]);
+    b.replicas.acts = false;
+    for (const text of ['wins', 'goes on']) a.replicas.write(runRef(1), { epoch: 3, text });
+    for (const { out } of [a, b]) out.fate = () => NO_FAULT;
+    await cells.settle();
+    expect(cells.status()).toMatchObject({ kind: 'tail', pending: 0, parked: 0 });
+    same();
+    expect(a.replicas.dump()).toEqual({ 'run-1': '1@1common 2@1late 3@3wins 4@3goes on' });
+  });
+
+  it('sends what comes while it waits after a failure that had left it nothing to do', async () => {
+    const { a } = make();
+    await cells.settle();
+    for (const shard of a.replicas.shards) a.replicas.checkpoint(shard);
+    const { letters } = a;
+    const list = letters.list.bind(letters);
+    letters.list = () => {
+      letters.list = list;
+      return Promise.reject(new AtollError('unavailable', 'the store is away'));
+    };
+    await cells.restart('a');
+    await cells.clock.advanceSettled(1);
+    a.replicas.write(runRef(1), { epoch: 1, text: 'x' });
+    await cells.settle(5_000);
+    same();
+  });
+
   it('spends no more than its quota, and leaves the other lanes alone', async () => {
     const { a, b } = make({ namespaces: [NS, 'ns-2'], config: { laneItemsPerSecond: 100 } });
     await cells.settle();

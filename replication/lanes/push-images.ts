@@ -67,10 +67,10 @@ export async function pushImages(
   metrics.imageBytes.inc(images.reduce((sum, { length }) => sum + length, 0));
   for (const [i, { image }] of fit.entries()) {
     if (answers[i]?.kind !== 'undecided' || image === undefined) continue;
-    const settled = await settledElsewhere(parts, (replicas, s) =>
+    const elsewhere = await settledElsewhere(parts, (replicas, s) =>
       replicas.adopt(image, { repair: false }, s),
     );
-    if (settled) answers[i] = { kind: 'lost' };
+    if (elsewhere === 'settled') answers[i] = { kind: 'lost' };
   }
   const byRun = new Map(fit.map(({ run }, i) => [run.runId, answers[i]]));
   return fetched.map(({ run, upTo, image, outcome }) => ({

@@ -4,7 +4,8 @@
  * Invariants
  *  1. A step counts as acknowledged only by an answer of the target, or by a durable dead letter.
  *  2. After `gap` or `diverged` the run's later steps wait for its image.
- *  3. A step that somebody else is to decide of postpones its own run alone.
+ *  3. A step that somebody else is to decide of postpones its own run alone; if it is of the branch that leads here, its
+ *     run goes whole instead.
  *  4. A push that is refused as a whole for what is in it is cut down to single steps; a single one that goes on being
  *     refused is dead-lettered, so that it stops its own run alone.
  */
@@ -98,7 +99,7 @@ async function settle(
   await settleUndecided(parts, undecided);
 }
 
-/** In the order of each run: behind one that stays undecided nothing is tried. */
+/** In the order of each run: behind one that is not settled nothing is tried. */
 async function settleUndecided(parts: LaneParts, entries: readonly LaneEntry[]): Promise<void> {
   const { queue } = parts.state;
   const open = new Set<string>();
@@ -108,14 +109,22 @@ async function settleUndecided(parts: LaneParts, entries: readonly LaneEntry[]):
       continue;
     }
     const step = decodeReplicatedStep(entry.bytes);
-    const settled = await settledElsewhere(parts, async (replicas, signal) => {
+    const elsewhere = await settledElsewhere(parts, async (replicas, signal) => {
       const [outcome] = await replicas.apply([step], signal);
       return outcome;
     });
-    if (settled) queue.settle(entry);
-    else {
-      open.add(entry.runId);
-      queue.postpone(entry);
+    if (elsewhere !== 'settled') open.add(entry.runId);
+    switch (elsewhere) {
+      case 'settled':
+        queue.settle(entry);
+        break;
+      case 'ours':
+        // A later step may be of an epoch that wins there, and would wait behind this one for ever.
+        queue.hold(entry);
+        break;
+      case 'open':
+        queue.postpone(entry);
+        break;
     }
   }
 }

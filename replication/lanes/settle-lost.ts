@@ -3,23 +3,28 @@
  *
  * Invariants
  *  1. Nothing that lost counts as settled before the acting cell has it, or another lane leads there.
+ *  2. What lost there and not here waits for the run's image: the branch here is another one since, which may win there.
  */
 import type { ApplyOutcome, Replicas } from '../../cell/shard/replicas.ts';
 import { timed, type LaneParts } from './lane-parts.ts';
 
+/** `ours`: it is of the branch that this cell has, and acts on. `open`: somebody is still to decide of it. */
+export type Elsewhere = 'settled' | 'ours' | 'open';
+
 /**
- * Whether it is settled. If this cell acts it applies what lost itself, once its own branch has given way; if a third one
+ * What becomes of it. If this cell acts it applies what lost itself, once its own branch has given way; if a third one
  * does, the lane to that one brings it.
  */
 export async function settledElsewhere(
   parts: LaneParts,
   apply: (replicas: Replicas, signal: AbortSignal) => Promise<ApplyOutcome | undefined>,
-): Promise<boolean> {
+): Promise<Elsewhere> {
   const { cellId, map, state, replicas } = parts;
   const { namespaceId, target } = state.key;
   const active = map.namespaceById(namespaceId)?.placement.active;
-  if (active === target) return false;
-  if (active !== cellId) return true;
+  if (active === target) return 'open';
+  if (active !== cellId) return 'settled';
   const outcome = await timed(parts, 'settling what lost', (signal) => apply(replicas, signal));
-  return outcome?.kind === 'lost';
+  if (outcome?.kind === 'known') return 'ours';
+  return outcome?.kind === 'lost' ? 'settled' : 'open';
 }

@@ -38,6 +38,8 @@ export class FakeReplicas implements Replicas {
   #feed: LaneFeed | undefined;
   /** Runs of which somebody else is to decide. */
   readonly undecided = new Set<string>();
+  /** Whether it decides of what lost here. */
+  acts = true;
   /** Makes a call fail: thrown before anything is done. */
   failure: (() => Error | undefined) | undefined;
   /** Digests that the store has instead of the true ones: a corrupted replica. */
@@ -168,6 +170,7 @@ export class FakeReplicas implements Replicas {
     const last = theirs.at(-1);
     if (isPrefix(theirs, run.steps)) return { kind: 'known' };
     if (!isPrefix(run.steps, theirs) && (mine?.epoch ?? 0) >= (last?.epoch ?? 0)) {
+      if (!this.acts) return { kind: 'undecided' };
       run.lost.push(theirs);
       return { kind: 'lost' };
     }
@@ -265,7 +268,8 @@ export class FakeReplicas implements Replicas {
     if (same?.epoch === epoch && same.text === text) return { kind: 'known' };
     const last = steps.at(-1);
     if (same !== undefined || (last?.epoch ?? 0) > epoch) {
-      return epoch > (last?.epoch ?? 0) ? { kind: 'diverged' } : { kind: 'lost' };
+      if (epoch > (last?.epoch ?? 0)) return { kind: 'diverged' };
+      return { kind: this.acts ? 'lost' : 'undecided' };
     }
     const have = last?.number ?? 0;
     if (number !== have + 1) return { kind: 'gap', have };
