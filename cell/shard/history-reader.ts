@@ -1,7 +1,9 @@
 /**
  * A page of a run's stored history, from the views and, where memory has it, from recent chunks.
  *
- * Invariant: events follow one another without a gap, also while a checkpoint moves them from memory to the views.
+ * Invariants
+ *  1. Events follow one another without a gap, also while a checkpoint moves them from memory to the views.
+ *  2. They are of one branch, also while another one is adopted in its place.
  */
 import { invariant } from '../../kernel/invariant.ts';
 import { scanEvents, sliceEvents } from '../../wire/event-scan.ts';
@@ -10,6 +12,8 @@ import type { CachedRun, Chunk } from './cached.ts';
 import type { HistoryPage } from './engine.ts';
 
 export type HistoryRange = {
+  /** Under which the branch's rows lie: the run's own, or that of a branch which lost since. */
+  readonly historyId: string;
   readonly fromEventId: number;
   readonly toEventId: number;
   readonly maxBytes: number;
@@ -23,17 +27,27 @@ export async function readHistory(
   range: HistoryRange,
   stored: Stored,
 ): Promise<HistoryPage> {
-  const to = Math.min(range.toEventId, (run.committed?.nextEventId ?? 1) - 1);
+  const { historyId } = range;
+  const committed =
+    run.branch.historyId === historyId ? (run.committed?.nextEventId ?? 1) : undefined;
+  const to = committed === undefined ? range.toEventId : Math.min(range.toEventId, committed - 1);
   const page = new PageBuilder(range.fromEventId, to, range.maxBytes);
   while (!page.full) {
     const before = page.next;
     // Looked for anew after each read: what was in memory may be in the views alone by now.
-    const at = run.chunks.findIndex((chunk) => chunk.first <= before && before <= chunk.last);
-    if (at >= 0) page.take(run.chunks.slice(at));
+    const chunks = chunksOf(run, historyId);
+    const at = chunks.findIndex((chunk) => chunk.first <= before && before <= chunk.last);
+    if (at >= 0) page.take(chunks.slice(at));
     else page.take((await stored(before, page.room)).map(chunkOf));
     invariant(page.next > before, `history of run ${run.ref.runId} ends before event ${before}`);
   }
   return { chunks: page.chunks, fromEventId: range.fromEventId, toEventId: page.next - 1 };
+}
+
+/** What memory has of that branch. */
+function chunksOf(run: CachedRun, historyId: string): readonly Chunk[] {
+  if (run.branch.historyId === historyId) return run.chunks;
+  return run.lostChunks.flatMap((lost) => (lost.historyId === historyId ? [lost.chunk] : []));
 }
 
 class PageBuilder {

@@ -89,6 +89,25 @@ describe('a damaged run of a replica', () => {
     expect(await b.shards.replicas().adopt(repair, asIs, forever)).toEqual({ kind: 'applied' });
   });
 
+  test('is not replaced by an image of before the branch that the acting cell is to hear of', async () => {
+    const { a, b, move, ref } = await stored();
+    const before = await image(a, 'w');
+    move('2@2', 'b');
+    await b.shards.replicas().observe(NS, forever);
+    await b.signal('w', 'unheard');
+    move('3@3', 'a');
+    await a.shards.replicas().observe(NS, forever);
+    await b.shards.replicas().observe(NS, forever);
+    const accused = await digestOf(b, ref);
+    const repair = { ...before, replaces: accused ?? 'nothing' } as const;
+    b.delivery = 'steps';
+    await expect(b.shards.replicas().adopt(repair, asIs, forever)).rejects.toThrow('try again');
+    // It has heard of it: the image is late.
+    b.delivery = 'done';
+    expect(await b.shards.replicas().adopt(repair, asIs, forever)).toEqual({ kind: 'known' });
+    expect(await digestOf(b, ref)).toEqual(accused);
+  });
+
   test('is not removed while the acting cell may still hear of it', async () => {
     const { b, labB, ref } = await stored();
     b.delivery = 'steps';

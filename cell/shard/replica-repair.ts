@@ -55,6 +55,7 @@ export class ReplicaRepair {
     const here = await this.#here(state, signal);
     if (this.#isMoving(here, accused)) return { kind: 'known' };
     this.#assertToldOf(here, image);
+    if (goesOnLater(here, image)) return { kind: 'known' };
     const known = (here.execution?.ledger.entries() ?? []).map(({ requestId }) => requestId);
     const adoption: Adoption = {
       state,
@@ -76,7 +77,7 @@ export class ReplicaRepair {
     if (this.#isMoving(here, accused)) return { kind: 'known' };
     const { run, execution, executionIsUnreadable } = here;
     const seq = run?.committedSeq ?? this.#ownership.log.committed;
-    if (this.#lanes.delivery(this.#ownership.shard, { namespaceId, seq }) !== 'done') {
+    if (this.#lanes.delivery(this.#ownership.shard, { namespaceId, runId, seq }) !== 'done') {
       throw stillToBeSent(accused);
     }
     const { historyId = runId, lost = [] } = run?.branch ?? {};
@@ -91,10 +92,11 @@ export class ReplicaRepair {
     return { kind: 'applied' };
   }
 
-  /** A branch of ours that lost is not forgotten before the acting cell has heard of it. */
+  /** What the image does not hold of ours is not forgotten before the acting cell has heard of it. */
   #assertToldOf({ run }: Here, { state }: RunImage): void {
-    if (!run || standingOfBranch(run.head.lineage, state.lineage).kind !== 'wins') return;
-    const upTo = { namespaceId: state.namespaceId, seq: run.committedSeq };
+    if (!run || standingOfBranch(state.lineage, run.head.lineage).kind === 'known') return;
+    const { namespaceId, runId } = state;
+    const upTo = { namespaceId, runId, seq: run.committedSeq };
     if (this.#lanes.delivery(this.#ownership.shard, upTo) !== 'done') throw stillToBeSent(state);
   }
 
@@ -122,6 +124,11 @@ export class ReplicaRepair {
       executionIsUnreadable: execution === 'unreadable',
     };
   }
+}
+
+/** The acting cell has heard of a branch that wins against the image: that was taken before. */
+function goesOnLater({ run }: Here, { state }: RunImage): boolean {
+  return run !== undefined && run.head.epoch > state.epoch;
 }
 
 function orUnreadable(thrown: unknown): 'unreadable' {

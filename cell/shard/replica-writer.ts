@@ -216,8 +216,8 @@ export class ReplicaWriter {
         this.#assertHeard(state);
         const { run } = here;
         if (!run || run.pending) return undefined;
-        const { namespaceId } = state;
-        const upTo = { namespaceId, seq: run.committedSeq };
+        const { namespaceId, runId } = state;
+        const upTo = { namespaceId, runId, seq: run.committedSeq };
         const delivery = this.#lanes.delivery(this.#ownership.shard, upTo);
         const acts = this.#acts(state);
         if (!acts && delivery !== 'done') throw stillToBeSent(state);

@@ -70,8 +70,11 @@ export interface LaneFeed {
   closed(shard: ShardId): void;
   /** The log may be deleted up to here: at most `upTo`, less while a lane needs it (PROTOCOLS 3). */
   releasable(shard: ShardId, upTo: Seq): Seq;
-  /** How far the namespace's rows of a shard up to that seq are brought to the cell that acts. */
-  delivery(shard: ShardId, upTo: { readonly namespaceId: string; readonly seq: Seq }): Delivery;
+  /** Whether what a run had in a shard's row of that seq, and before, is brought to the cell that acts. */
+  delivery(
+    shard: ShardId,
+    upTo: { readonly namespaceId: string; readonly runId: string; readonly seq: Seq },
+  ): Delivery;
   /** What must be remembered of the lanes' positions; saved with the next checkpoint, given back to `opened`. */
   position(shard: ShardId): Uint8Array | undefined;
 }

@@ -2,7 +2,8 @@
  * Reads a run whole, for lanes and comparisons: its committed state, its events from memory and views, its workflow id's
  * pointer and ledger (PROTOCOLS 7, 10).
  *
- * Invariant: state, pointer and ledger are of one moment, durable then; events up to the state's last one never change.
+ * Invariant: state, pointer and ledger are of one moment, durable then; events up to the state's last one never change, also
+ * those of a branch that loses meanwhile.
  */
 import { AtollError } from '../../kernel/errors.ts';
 import { invariant } from '../../kernel/invariant.ts';
@@ -79,7 +80,8 @@ export class RunSource {
     signal: AbortSignal,
   ) {
     const { state, historyId, from } = at;
-    const range = { fromEventId: from, toEventId: state.nextEventId - 1, maxBytes: PAGE_BYTES };
+    const toEventId = state.nextEventId - 1;
+    const range = { historyId, fromEventId: from, toEventId, maxBytes: PAGE_BYTES };
     const stored = (fromEventId: number, maxBytes: number): Promise<readonly HistoryRow[]> =>
       bounded(this.#clock, this.#deadlineMs, (deadline) => {
         signal.throwIfAborted();

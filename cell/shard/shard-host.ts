@@ -169,8 +169,9 @@ export class ShardHost implements Engine {
     const ownership = await this.#ownership(ref, call.signal);
     ownership.standing.assertActing(ref.namespaceId);
     const { shard } = ownership;
-    return ownership.at(ref, call.signal, ({ run }) =>
-      readHistory(run, range, (from, maxBytes) =>
+    return ownership.at(ref, call.signal, ({ run }) => {
+      const { historyId } = run.branch;
+      return readHistory(run, { ...range, historyId }, (from, maxBytes) =>
         withDeadline(
           clock,
           {
@@ -181,13 +182,13 @@ export class ShardHost implements Engine {
           (signal) =>
             views.history(
               shard,
-              { ...ref, runId: run.branch.historyId },
+              { ...ref, runId: historyId },
               { fromEventId: from, maxBytes },
               signal,
             ),
         ),
-      ),
-    );
+      );
+    });
   }
 
   async waitForEvents(ref: RunRef, afterEventId: number, call: CallContext): Promise<void> {

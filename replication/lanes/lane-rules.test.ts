@@ -1,12 +1,13 @@
 /** The pure rules of lanes: cursors, positions, quota, digests, the map. */
 import { describe, expect, it } from 'vitest';
 import type { RunDigest } from '../../cell/shard/replicas.ts';
-import type { Seq } from '../../cell/storage/shard-log.ts';
+import type { Seq, ShardId } from '../../cell/storage/shard-log.ts';
 import { replicationConfig } from '../config.ts';
 import { needsImage } from './copy-needs.ts';
 import { compareDigests } from '../digests/digest-verdict.ts';
 import { ImageParts } from '../receiver/image-parts.ts';
 import { decodePositions, encodePositions, type SavedPosition } from './lane-positions.ts';
+import { LaneState } from './lane-state.ts';
 import { lanesOf, replicatedBetween, writtenBy } from './lanes-of-map.ts';
 import { PushSlots } from './push-slots.ts';
 import { Quota } from './quota.ts';
@@ -42,6 +43,37 @@ describe('a cursor', () => {
   it('takes no rows before its round or while it waits for the log', () => {
     expect(takesRows({ kind: 'copy', since: seq(1) })).toBe(false);
     expect(takesRows({ kind: 'behind', after: seq(1) })).toBe(false);
+  });
+});
+
+describe('what a run had in a row', () => {
+  const ends = new Map([[0 as ShardId, seq(9)]]);
+  const state = () => {
+    const lane = new LaneState({ namespaceId: 'n', target: 'b' }, ends, replicationConfig());
+    lane.lettersRead = true;
+    return lane;
+  };
+  const upTo = { runId: 'r', seq: seq(5) };
+
+  it('is brought once the position has passed it', () => {
+    const lane = state();
+    expect(lane.delivery(0 as ShardId, upTo)).toBe('steps');
+    lane.place(0 as ShardId, { kind: 'tail' });
+    expect(lane.delivery(0 as ShardId, upTo)).toBe('done');
+    lane.place(0 as ShardId, { kind: 'copy', since: seq(4) });
+    expect(lane.delivery(0 as ShardId, upTo)).toBe('runs');
+  });
+
+  it('is not brought by a dead letter, nor as long as it is not known which runs are parked', () => {
+    const lane = state();
+    lane.place(0 as ShardId, { kind: 'tail' });
+    const parked = { workflowId: 'w', runId: 'r', letters: 1, repairs: 0, repairAt: 0 };
+    lane.parked.set('r', parked);
+    expect(lane.delivery(0 as ShardId, upTo)).toBe('runs');
+    expect(lane.delivery(0 as ShardId, { ...upTo, runId: 'other' })).toBe('done');
+    lane.parked.clear();
+    lane.lettersRead = false;
+    expect(lane.delivery(0 as ShardId, upTo)).toBe('runs');
   });
 });
 

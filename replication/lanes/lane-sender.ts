@@ -120,14 +120,20 @@ export class LaneSender implements LaneFeed {
     return lowest;
   }
 
-  delivery(shard: ShardId, upTo: { readonly namespaceId: string; readonly seq: Seq }): Delivery {
+  delivery(
+    shard: ShardId,
+    upTo: { readonly namespaceId: string; readonly runId: string; readonly seq: Seq },
+  ): Delivery {
     const { cellId, map } = this.#parts;
     const active = map.namespaceById(upTo.namespaceId)?.placement.active;
-    const open = (this.#byNamespace.get(upTo.namespaceId) ?? [])
+    const deliveries = (this.#byNamespace.get(upTo.namespaceId) ?? [])
       .filter(({ state }) => active === cellId || state.key.target === active)
-      .filter(({ state }) => (state.position(shard) ?? 0) < upTo.seq);
-    if (open.length === 0) return 'done';
-    return open.some(({ state }) => state.cursor(shard)?.kind === 'copy') ? 'runs' : 'steps';
+      .map(({ state }) => state.delivery(shard, upTo));
+    return (
+      deliveries.find((one) => one === 'runs') ??
+      deliveries.find((one) => one === 'steps') ??
+      'done'
+    );
   }
 
   position(shard: ShardId): Uint8Array | undefined {

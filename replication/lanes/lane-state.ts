@@ -8,6 +8,7 @@
  *     shards that had something in it go to copy from their position.
  *  3. Nothing of a parked run is queued: its dead letter stands for all that follows, and its image repairs it.
  */
+import type { Delivery } from '../../cell/shard/replicas.ts';
 import type { Seq, ShardId } from '../../cell/storage/shard-log.ts';
 import type { ReplicationConfig } from '../config.ts';
 import { LaneQueue, type LaneEntry } from './lane-queue.ts';
@@ -27,6 +28,8 @@ export class LaneState {
   readonly key: LaneKey;
   readonly queue = new LaneQueue();
   readonly parked = new Map<string, ParkedRun>();
+  /** What an earlier process had parked is among them. */
+  lettersRead = false;
   readonly #config: ReplicationConfig;
   readonly #cursors = new Map<ShardId, ShardCursor>();
   /** The last committed row of each open shard; the sender's. */
@@ -90,6 +93,13 @@ export class LaneState {
         return lowest === undefined ? this.#ends.get(shard) : ((lowest - 1) as Seq);
       }
     }
+  }
+
+  /** Whether the target has what a run had in a shard's row of that seq, and before: a dead letter does not bring it. */
+  delivery(shard: ShardId, upTo: { readonly runId: string; readonly seq: Seq }): Delivery {
+    if (!this.lettersRead || this.parked.has(upTo.runId)) return 'runs';
+    if ((this.position(shard) ?? 0) >= upTo.seq) return 'done';
+    return this.#cursors.get(shard)?.kind === 'copy' ? 'runs' : 'steps';
   }
 
   /** Whether the log below must be kept for this lane. */

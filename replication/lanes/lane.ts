@@ -41,7 +41,6 @@ export class Lane {
   #resumeAtMs: number | undefined;
   /** Monotonic time of the target's last answer. */
   #heardMs: number | undefined;
-  #lettersRead = false;
 
   constructor(parts: Omit<LaneParts, 'signal'>, rng: Rng) {
     // One listener per call of a turn: images are read side by side.
@@ -156,7 +155,7 @@ export class Lane {
 
   /** What an earlier process of this cell has parked. */
   async #readLetters(): Promise<void> {
-    if (this.#lettersRead) return;
+    if (this.state.lettersRead) return;
     const { state, deadLetters, config, clock } = this.#parts;
     const options = { repairedToo: false, limit: config.parkedRuns };
     const letters = await timed(this.#parts, 'reading dead letters', (signal) =>
@@ -168,7 +167,7 @@ export class Lane {
       state.parked.set(runId, { workflowId, runId, letters: known + 1, repairs: 0, repairAt });
       state.queue.dropRun(runId);
     }
-    this.#lettersRead = true;
+    state.lettersRead = true;
   }
 
   #heard(): void {
