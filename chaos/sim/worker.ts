@@ -18,10 +18,10 @@ import { NAMESPACE } from './host.ts';
 import type { Callee } from './network.ts';
 import type { Ledger } from './ledger.ts';
 import { nextCommands, signalsOf, toPayloads, type Fate } from './order-process.ts';
+import { WorkerMemory } from './worker-memory.ts';
 
 const POLL_MS = 5_000;
 const STICKY_QUEUE = 'worker-1-sticky';
-const OF_THE_TASK: ReadonlySet<string> = new Set(['WorkflowTaskScheduled', 'WorkflowTaskStarted']);
 const RESPOND_TRIES = 6;
 
 type WorkflowTask = Response<'PollWorkflowTaskQueue'>;
@@ -36,8 +36,8 @@ export class Workers {
   readonly #ledger: Ledger;
   readonly #sticky: boolean;
   readonly #fateOf: (workflowId: string) => Fate;
-  /** Events by run, up to the last task that was answered. */
-  readonly #histories = new Map<string, readonly HistoryEvent[]>();
+  readonly #memory = new WorkerMemory();
+  #tasks = 0;
 
   constructor(options: {
     readonly callers: Callers;
@@ -67,7 +67,7 @@ export class Workers {
 
   /** Its process restarted: whatever it knew of runs is gone. */
   forget(): void {
-    this.#histories.clear();
+    this.#memory.clear();
   }
 
   async #loop(host: Callee, once: () => Promise<'polled' | 'refused'>): Promise<void> {
@@ -94,13 +94,15 @@ export class Workers {
 
   async #workflowTask(host: Callee, task: WorkflowTask): Promise<void> {
     const { time, faults } = this.#callers;
+    this.#tasks += 1;
+    const of = this.#tasks;
     await sleep(time, 0.5 + this.#rng.fraction() * 30 + faults.workerDelayMs());
     if (faults.workerLosesTask()) return;
     const runId = task.workflowExecution?.runId ?? '';
     const events = this.#eventsOf(task, runId);
     if (task.query) return this.#answerQuery(host, task, events);
     if (!events) return this.#forgot(task);
-    this.#remember(runId, events);
+    this.#memory.remember(runId, { of, events });
     const answer = { resultType: QueryResultType.Answered, answer: toPayloads(signalsOf(events)) };
     const queryResults = Object.fromEntries(
       Object.keys(task.queries ?? {}).map((id) => [id, answer]),
@@ -130,19 +132,7 @@ export class Workers {
       this.#acked('workflow-task', task, Number(task.startedEventId));
       const { workflowId = '' } = task.workflowExecution ?? {};
       this.#callers.journal.answered.push({ workflowId, runId, shown: events });
-    } else this.#histories.delete(runId); // As a real worker does: the run is not what it thought.
-  }
-
-  /**
-   * A task that was held too long must not put its old history in place of the one that goes on from it. Its own
-   * scheduled and started events say nothing: they may be another start's in what was stored (D7).
-   */
-  #remember(runId: string, events: readonly HistoryEvent[]): void {
-    const cached = this.#histories.get(runId);
-    const last = events.findLast(({ kind }) => !OF_THE_TASK.has(kind));
-    const known = last && cached?.[last.eventId - 1];
-    const goesOn = known?.kind === last?.kind && known?.eventTime === last?.eventTime;
-    if (!cached || !goesOn || cached.length < events.length) this.#histories.set(runId, events);
+    } else this.#memory.forget(runId); // As a real worker does: the run is not what it thought.
   }
 
   /** All events up to the task's start; undefined when the worker does not have those before the task's. */
@@ -151,13 +141,12 @@ export class Workers {
       const known = fromWireEvent(event as WireEvent);
       return known ? [known] : [];
     });
-    const first = fresh[0]?.eventId ?? Number.POSITIVE_INFINITY;
-    if (first === 1) return this.#checked(fresh, task);
-    const before = (this.#histories.get(runId) ?? []).filter(({ eventId }) => eventId < first);
-    if (task.query && fresh.length === 0) return before.length > 0 ? before : undefined;
-    return before.at(-1)?.eventId === first - 1
-      ? this.#checked([...before, ...fresh], task)
-      : undefined;
+    if (task.query && fresh.length === 0) {
+      const known = this.#memory.eventsOf(runId);
+      return known.length > 0 ? known : undefined;
+    }
+    const events = this.#memory.joined(runId, fresh);
+    return events && this.#checked(events, task);
   }
 
   #checked(events: readonly HistoryEvent[], task: WorkflowTask): readonly HistoryEvent[] {
