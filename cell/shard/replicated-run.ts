@@ -81,8 +81,9 @@ export function adoptionOf(
       known === 0 ? all : known < last ? sliceEvents(all, known + 1, last) : new Uint8Array(0),
     ...(pointer ? { current: pointer } : {}),
     ledger: ledger.filter((entry) => {
-      // Requests of other runs come with their own branches, of which the one here may be another.
-      if (entry.runId !== state.runId) return false;
+      // Requests of other runs come with their own branches, of which the one here may be another. Its own start it may
+      // have had to leave to another run (supersede.ts): no branch of that one says so.
+      if (entry.runId !== state.runId && entry.requestId !== state.start.requestId) return false;
       if (acts && isTakenByOther({ execution }, entry)) return false;
       return !isSame(execution?.ledger.find(entry.requestId), entry);
     }),
