@@ -34,15 +34,33 @@ export type LedgerEntry = {
   /** The run that took it. */
   readonly runId: string;
   readonly at: number;
+  /** Said anew by the end of a run that had taken the request, too, in this epoch. */
+  readonly epoch?: number | undefined;
 };
 
 /**
  * Whether a request stays with the run that is known to have taken it, though another one took it as well: two cells did, each
- * in its epoch. Whatever order they come in, every cell keeps the later.
+ * in its epoch. Whatever order they come in, every cell keeps the later; of what was said anew, what a later epoch said.
  */
 export function staysTaken(known: LedgerEntry | undefined, entry: LedgerEntry): boolean {
   if (!known) return false;
-  return known.at === entry.at ? known.runId > entry.runId : known.at > entry.at;
+  if (known.at !== entry.at) return known.at > entry.at;
+  const [said = 0, saidNow = 0] = [known.epoch, entry.epoch];
+  return said === saidNow ? known.runId > entry.runId : said > saidNow;
+}
+
+/** Whether the end of that run said it: the run had taken the request of its start as well, and gave way (PROTOCOLS 9). */
+export function isSaidByEnd(
+  run: {
+    readonly runId: string;
+    readonly epoch: number;
+    readonly start: { readonly requestId: string };
+    readonly closedAt?: number | undefined;
+  },
+  { requestId, runId, epoch }: LedgerEntry,
+): boolean {
+  if (run.closedAt === undefined || epoch !== run.epoch) return false;
+  return requestId === run.start.requestId && runId !== run.runId;
 }
 
 /** What a transition changes beside its run. Applied in order; a later pointer replaces an earlier one. */

@@ -272,7 +272,7 @@ export class ReplicaWriter {
     const isTaken = this.#isTaken(transition, here);
     let encoded: EncodedStep;
     try {
-      encoded = encodedStep(isTaken ? withoutPointer(step, here) : step, here.run);
+      encoded = encodedStep(isTaken ? withoutPointer(step) : step, here.run);
     } catch (error) {
       if (!(error instanceof InvariantError)) throw error;
       return { outcome: { kind: 'refused', reason: error.message } };

@@ -7,7 +7,12 @@
 import { sliceEvents } from '../../wire/event-scan.ts';
 import { applyTransition } from '../history/history.ts';
 import { currentRun } from '../history/draft.ts';
-import { isOlderPointer, type CurrentRun, type LedgerEntry } from '../history/execution.ts';
+import {
+  isOlderPointer,
+  isSaidByEnd,
+  type CurrentRun,
+  type LedgerEntry,
+} from '../history/execution.ts';
 import type { RunState } from '../history/state.ts';
 import type { CachedExecution, CachedRun } from './cached.ts';
 import type { RunRef } from './engine.ts';
@@ -40,17 +45,12 @@ export function encodedStep(
   };
 }
 
-/** A step that leaves the workflow id pointing where it points, and its requests with the runs that took them. */
-export function withoutPointer(step: ReplicatedStep, here: Here): ReplicatedStep {
+/** A step that leaves the workflow id pointing where it points. */
+export function withoutPointer(step: ReplicatedStep): ReplicatedStep {
   const { execution, ...rest } = step.transition;
-  const ledger = (execution?.ledger ?? []).filter((entry) => !isTakenByOther(here, entry));
+  const { ledger = [] } = execution ?? {};
   const kept = ledger.length > 0 ? { execution: { ledger } } : {};
   return { ...step, transition: { ...rest, ...kept } };
-}
-
-function isTakenByOther({ execution }: Pick<Here, 'execution'>, entry: LedgerEntry): boolean {
-  const known = execution?.ledger.find(entry.requestId);
-  return known !== undefined && known.runId !== entry.runId;
 }
 
 /** The other run that the image points at, if it does. The pointer counts once that is here: it may never come. */
@@ -81,13 +81,11 @@ export function adoptionOf(
       known === 0 ? all : known < last ? sliceEvents(all, known + 1, last) : new Uint8Array(0),
     ...(pointer ? { current: pointer } : {}),
     ledger: ledger.filter((entry) => {
-      // Requests of other runs come with their own branches, of which the one here may be another. Its own start it may
-      // have had to leave to another run (supersede.ts): no branch of that one says so.
-      if (entry.runId !== state.runId && entry.requestId !== state.start.requestId) return false;
-      if (acts && isTakenByOther({ execution }, entry)) return false;
+      // Requests of other runs come with their own branches, of which the one here may be another.
+      if (entry.runId !== state.runId && !isSaidByEnd(state, entry)) return false;
       return !isSame(execution?.ledger.find(entry.requestId), entry);
     }),
-    forgotten: fresh ? takenByLoser(state.runId, ledger, execution) : [],
+    forgotten: fresh && run ? takenByLoser(run.head, ledger, execution) : [],
   };
 }
 
@@ -125,20 +123,29 @@ export function staysPointed(known: CurrentRun, incoming: CurrentRun): boolean {
   return (isOther && known.closedAt === undefined) || isOlderPointer(incoming, known);
 }
 
-/** Requests that the branch of this run which loses had taken, and the other one not or otherwise: repeated, they are new. */
+/**
+ * Requests that the branch of this run which loses had taken, or given away, and the other one not or otherwise: repeated,
+ * they are new.
+ */
 function takenByLoser(
-  runId: string,
+  loser: RunState,
   ledger: readonly LedgerEntry[],
   execution: CachedExecution | undefined,
 ): readonly string[] {
   const winner = new Map(ledger.map((entry) => [entry.requestId, entry]));
   return (execution?.ledger.entries() ?? [])
-    .filter((entry) => entry.runId === runId && !isSame(winner.get(entry.requestId), entry))
+    .filter((entry) => entry.runId === loser.runId || isSaidByEnd(loser, entry))
+    .filter((entry) => !isSame(winner.get(entry.requestId), entry))
     .map(({ requestId }) => requestId);
 }
 
 function isSame(known: LedgerEntry | undefined, entry: LedgerEntry): boolean {
-  return known?.runId === entry.runId && known.kind === entry.kind && known.at === entry.at;
+  return (
+    known?.runId === entry.runId &&
+    known.kind === entry.kind &&
+    known.at === entry.at &&
+    known.epoch === entry.epoch
+  );
 }
 
 /** The image's events behind that one. */

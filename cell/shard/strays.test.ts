@@ -68,6 +68,41 @@ describe('a workflow id that two cells took, each in its own epoch', () => {
     await expectEqual(cells, [unheard, second]);
   });
 
+  test('tells whose its request is also by the image of the run that gave way', async () => {
+    const cells = await twoCells();
+    const { a, b, ship, move } = cells;
+    const { unheard, second } = await twoRuns(cells, 'same');
+    await ship('a');
+    move('4@4', 'b');
+    await observe(a);
+    await observe(b);
+    await b.settle();
+    expect(await isOpen(b, unheard)).toBe(false);
+    const ended = await b.shards.replicas().image(unheard, forever);
+    expect(await a.shards.replicas().adopt(ended, asIs, forever)).toEqual({ kind: 'applied' });
+    expect(await digests(a, [unheard, second])).toEqual(await digests(b, [unheard, second]));
+  });
+
+  test.each([0, 1, 2, 3])(
+    'has its request with one run after each cell has said it of its own (%i)',
+    async (others) => {
+      const cells = await twoCells();
+      const { a, b, ship, move } = cells;
+      for (let i = 0; i < others; i += 1) await a.start(`other-${i}`); // Other run ids.
+      const { unheard, second } = await twoRuns(cells, 'same');
+      await ship('b');
+      expect([await isOpen(a, unheard), await currentOf(a)]).toEqual([false, second.runId]);
+      move('4@4', 'b');
+      await observe(a);
+      await observe(b);
+      await b.signal('w', 'goes-on'); // What ended it in a has lost.
+      await ship('a');
+      await b.settle();
+      expect([await isOpen(b, second), await currentOf(b)]).toEqual([false, unheard.runId]);
+      await expectEqual(cells, [unheard, second]);
+    },
+  );
+
   test('has one open run also where memory has forgotten the other one', async () => {
     const cells = await twoCells();
     const { a, b, ship, move } = cells;

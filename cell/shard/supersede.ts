@@ -72,10 +72,10 @@ function superseding(run: CachedRun, current: CurrentRun, ctx: DecideContext): E
   const decision = decide(run.live, { kind: 'terminate', reason, identity: 'atoll' }, ctx);
   invariant(decision.kind === 'commit', `a stray run is closed, not ${decision.kind}`);
   const [{ transition, state }] = decision.steps;
-  // Both cells may have taken one request: said anew so that it counts (staysTaken), and alike whoever says it.
+  // Both cells may have taken one request: said anew so that it counts, and what the last one said (staysTaken).
   const { startRequestId: requestId, runId, startedAt } = current;
   const at = 1 + Math.max(startedAt, state.start.startedAt);
-  const taken: LedgerEntry = { requestId, kind: 'start', runId, at };
+  const taken: LedgerEntry = { requestId, kind: 'start', runId, at, epoch: state.epoch };
   const ledger = requestId === state.start.requestId ? { ledger: [taken] } : {};
   const execution = { current: { ...current, epoch: state.epoch }, ...ledger };
   return encodeStep({ ...transition, execution }, state);
