@@ -166,9 +166,14 @@ export class ShardMemory {
     }
   }
 
-  /** Runs that changed, or were saved, since a `reading` began that may not have seen it. */
+  /**
+   * Runs that changed, or were saved, since a `reading` began that may not have seen it; and those with a start in memory
+   * alone, of which no view knows.
+   */
   *newerThan(saves: number): Iterable<CachedRun> {
-    for (const run of this.#runs.values()) if (run.dirty || run.savedIn > saves) yield run;
+    for (const run of this.#runs.values()) {
+      if (run.dirty || run.savedIn > saves || run.liveStart(run.head)) yield run;
+    }
   }
 
   get saves(): number {

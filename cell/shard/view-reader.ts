@@ -3,7 +3,8 @@
  * room (D5, P11).
  *
  * Invariants
- *  1. Where memory has the run, its state counts and not the row; what changed while a page was read is synced after it.
+ *  1. Where memory has the run, its state counts and not the row; what changed while a page was read is synced after it,
+ *     and so is what no view knows: the clock of a start in memory alone.
  *  2. The driver's horizon rises only over what was read without a gap.
  *  3. One read of a kind at a time; one that is asked for meanwhile follows it.
  */
@@ -179,7 +180,7 @@ export class ViewReader {
     return run !== undefined;
   }
 
-  /** Runs that a page may not have shown as they are: their clocks may lie in a window that was wider meanwhile. */
+  /** Runs that a page may not have shown as they are: their clocks may lie where the window had no room before. */
   #syncNewer(saves: number): void {
     const { memory, indexing } = this.#ownership;
     for (const run of memory.newerThan(saves)) {
