@@ -55,6 +55,24 @@ describe('the book of losses', () => {
     expect(execution()).toMatchObject(says);
   });
 
+  test('keeps what was foretold until more is known, and then that instead', async () => {
+    const { book, execution } = store();
+    const one = book();
+    await one.note(piece(2, 3));
+    await one.note({ ...piece(5, 7, 'signal-undeliverable'), foretold: true });
+    expect(execution()).toMatchObject({ outcome: 'signal-undeliverable' });
+    await one.note({ ...piece(5, 8, 'signal-undeliverable'), foretold: true });
+    await one.note({ ...piece(5, 8), reapplied: ['signal go'] });
+    expect(execution()).toMatchObject({
+      outcome: 'rolled-back',
+      rolledBack: ['2-3', '5-8'],
+      reapplied: ['signal go'],
+    });
+    await one.note({ ...piece(2, 3), foretold: true });
+    await one.note(piece(2, 3));
+    expect(execution()).toMatchObject({ rolledBack: ['2-3', '5-8'], reapplied: ['signal go'] });
+  });
+
   test('goes on from what an earlier process kept', async () => {
     const { book, execution, keeps } = store();
     await book().note(piece(5, 7));

@@ -5,6 +5,7 @@
  *  1. A transition that comes twice is counted once, in whatever order they come, and whichever process took it first.
  *  2. At most `LIMIT` executions are remembered here, the oldest leave first: what was kept is asked for again.
  *  3. Pieces of one execution are kept one after the other.
+ *  4. What was foretold stays kept if nothing follows: what follows takes its place.
  */
 import type { RunRef } from './engine.ts';
 import { NOTHING_LOST, type LostContent } from './losing-branch.ts';
@@ -20,11 +21,18 @@ export type LostPiece = {
   readonly content: LostContent;
   /** Names of inputs that were applied again, or had been before. */
   readonly reapplied: readonly string[];
+  /** What it comes to if this process dies before it can say more. */
+  readonly foretold?: boolean | undefined;
 };
 
 type Range = { readonly from: number; readonly to: number };
 /** What was told of an execution, and the transitions that it covers. */
-type Known = { readonly execution: LostExecution; readonly covered: readonly Range[] };
+type Known = {
+  readonly execution: LostExecution;
+  readonly covered: readonly Range[];
+  /** It was foretold; what was known before that, if anything. */
+  readonly foretold?: { readonly before: Known | undefined } | undefined;
+};
 
 const LIMIT = 10_000;
 /** Names kept of an execution, of each kind. */
@@ -58,14 +66,23 @@ export class LossBook {
     const { ref, wonBy: epoch, transitions } = piece;
     const { workflowId, runId, namespaceId } = ref;
     const name = { namespaceId, epoch, workflowId, runId };
-    const known = this.#known.get(key) ?? keptBefore(await this.#keeper.kept(name));
+    const last = this.#known.get(key) ?? keptBefore(await this.#keeper.kept(name));
+    const known = last?.foretold ? last.foretold.before : last;
     const isTold = known !== undefined && covers(known, transitions);
-    if (isTold && worse(known.execution.outcome, piece.outcome) === known.execution.outcome) return;
+    const stands = last === known;
+    if (
+      stands &&
+      isTold &&
+      worse(known.execution.outcome, piece.outcome) === known.execution.outcome
+    )
+      return;
     const more = isTold ? { ...piece, content: NOTHING_LOST, reapplied: [] } : piece;
     const execution = { workflowId, runId, ...merged(known?.execution, more) };
     await this.#keeper.keep({ namespaceId, epoch, execution });
     this.#known.delete(key);
-    this.#known.set(key, { execution, covered: joined(known?.covered ?? [], transitions) });
+    const covered = joined(known?.covered ?? [], transitions);
+    const foretold = piece.foretold ? { before: known } : undefined;
+    this.#known.set(key, { execution, covered, foretold });
     if (this.#known.size <= LIMIT) return;
     const [oldest] = this.#known.keys();
     if (oldest !== undefined) this.#known.delete(oldest);

@@ -22,7 +22,7 @@ import type { RunState } from '../history/state.ts';
 import type { Transition } from '../history/transition.ts';
 import type { RunRef } from './engine.ts';
 import { holdsOrigin } from '../history/origin.ts';
-import { lostInBranch, lostInTransition, NOTHING_LOST, type LostContent } from './losing-branch.ts';
+import { lostInBranch, lostInTransition, NOTHING_LOST } from './losing-branch.ts';
 import type { Batch } from './gather.ts';
 import type { Ownership } from './ownership.ts';
 import type { Adoption, EncodedStep } from './record-codec.ts';
@@ -60,7 +60,7 @@ type Loser = {
   readonly historyId: string;
   /** Of its workflow id. */
   readonly ledger: readonly LedgerEntry[];
-  readonly content?: LostContent | undefined;
+  readonly piece?: Piece | undefined;
 };
 
 export class ReplicaWriter {
@@ -195,7 +195,7 @@ export class ReplicaWriter {
     const piece = { ref: run.ref, transitions: { from: 1, to, epoch }, content: NOTHING_LOST };
     const { memory } = this.#ownership;
     if (isStray(run, memory.pointerOf(state))) return this.#supersede(piece, signal);
-    await orAbort(this.#note(piece, 'adopted', []), signal);
+    await orAbort(this.#note(piece, 'adopted'), signal);
     return { kind: 'applied' };
   }
 
@@ -235,34 +235,27 @@ export class ReplicaWriter {
       const { head: own, historyId } = next;
       const whole = { state: own, historyId };
       const events = await this.#source.events(this.#ownership, whole, ancestor.eventId, signal);
+      const { transition: to, epoch } = own;
+      const transitions = { from: ancestor.transition + 1, to, epoch };
       const content = lostInBranch(own, decodeEvents(Buffer.concat(events)), next.ledger);
-      return this.#replace(image, { ancestor, loser: { ...next, content } }, signal);
+      const piece = { ref: own, transitions, content };
+      // Once it has given way this process alone knows what it held: what comes of that if it dies is kept first.
+      await orAbort(this.#note(piece, unsettled(piece), { foretold: true }), signal);
+      return this.#replace(image, { ancestor, loser: { ...next, piece } }, signal);
     }
     await orAbort(next.committed, signal);
-    if (loser?.content)
-      await this.#settleOwn(loser.head, { ancestor, content: loser.content }, signal);
+    if (loser?.piece) await this.#settleOwn(loser.piece, signal);
     return { kind: 'applied' };
   }
 
   /** Our own branch lost here, where this cell acts. */
-  async #settleOwn(
-    own: RunState,
-    lost: { readonly ancestor: LineageItem; readonly content: LostContent },
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { ancestor, content } = lost;
-    const { transition: to, epoch } = own;
-    const transitions = { from: ancestor.transition + 1, to, epoch };
-    const piece = { ref: own, transitions, content };
+  async #settleOwn(piece: Piece, signal: AbortSignal): Promise<void> {
     let outcome: ApplyOutcome | undefined;
     try {
-      outcome = await this.#look.at({ ref: own }, signal, (here) =>
-        this.#lost(here, piece, signal),
-      );
+      outcome = await this.#look.at(piece, signal, (here) => this.#lost(here, piece, signal));
     } finally {
       // It does not act any more, and no other cell knows what its branch held: that is to be reported at least.
-      const undone = content.inputs.length > 0 ? 'signal-undeliverable' : 'rolled-back';
-      if (outcome?.kind !== 'lost') await this.#note(piece, undone, []);
+      if (outcome?.kind !== 'lost') await this.#note(piece, unsettled(piece));
     }
   }
 
@@ -289,7 +282,7 @@ export class ReplicaWriter {
     const outcome = { kind: 'applied' } as const;
     const late = number === 1 && this.#acts(transition) && epoch < this.#wonBy(transition);
     if (!late) return { outcome, durable: batch.committed };
-    const whenDurable = () => this.#note(piece, 'adopted', []);
+    const whenDurable = () => this.#note(piece, 'adopted');
     return { outcome, durable: batch.committed, whenDurable };
   }
 
@@ -297,7 +290,7 @@ export class ReplicaWriter {
   async #supersede(piece: Piece, signal: AbortSignal): Promise<ApplyOutcome> {
     const run = this.#ownership.memory.peekRun(piece.ref);
     invariant(run !== undefined, 'a run that was just applied is in memory');
-    await orAbort(this.#note(piece, 'superseded', []), signal);
+    await orAbort(this.#note(piece, 'superseded'), signal);
     await this.#ownership.supersede(run, signal);
     return { kind: 'lost' };
   }
@@ -341,8 +334,7 @@ export class ReplicaWriter {
     const { lineage, closedAt } = run.head;
     if (isStray(run, execution?.current)) return this.#supersede(piece, signal);
     if (closedAt !== undefined) {
-      const outcome = content.inputs.length > 0 ? 'signal-undeliverable' : 'rolled-back';
-      await orAbort(this.#note(piece, outcome, []), signal);
+      await orAbort(this.#note(piece, unsettled(piece)), signal);
       return { kind: 'lost' };
     }
     const reapplied: string[] = [];
@@ -354,7 +346,7 @@ export class ReplicaWriter {
       reapplied.push(name);
     }
     const outcome = content.closes ? 'reopened' : 'rolled-back';
-    await orAbort(this.#note(piece, outcome, reapplied), signal);
+    await orAbort(this.#note(piece, outcome, { reapplied }), signal);
     return { kind: 'lost' };
   }
 
@@ -366,7 +358,22 @@ export class ReplicaWriter {
     return this.#ownership.standing.epochOf(namespaceId);
   }
 
-  #note(piece: Piece, outcome: LossOutcome, reapplied: readonly string[]): Promise<void> {
-    return this.#losses.note({ ...piece, outcome, reapplied, wonBy: this.#wonBy(piece.ref) });
+  #note(
+    piece: Piece,
+    outcome: LossOutcome,
+    more: Partial<Pick<LostPiece, 'reapplied' | 'foretold'>> = {},
+  ): Promise<void> {
+    return this.#losses.note({
+      reapplied: [],
+      ...piece,
+      ...more,
+      outcome,
+      wonBy: this.#wonBy(piece.ref),
+    });
   }
+}
+
+/** What becomes of a branch of which nothing is applied again. */
+function unsettled({ content }: Piece): LossOutcome {
+  return content.inputs.length > 0 ? 'signal-undeliverable' : 'rolled-back';
 }
