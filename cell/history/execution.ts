@@ -25,6 +25,16 @@ export function isOlderPointer(a: CurrentRun, b: CurrentRun): boolean {
   return a.runId === b.runId ? aOpen && !bOpen : !aOpen && bOpen;
 }
 
+/** The pointer to a run that it says is open, once that run is known to have ended; undefined where that tells nothing new. */
+export function endedWith(
+  known: CurrentRun,
+  run: Pick<CurrentRun, 'runId' | 'status' | 'closedAt'>,
+): CurrentRun | undefined {
+  if (known.runId !== run.runId || known.closedAt !== undefined) return undefined;
+  if (run.closedAt === undefined) return undefined;
+  return { ...known, status: run.status, closedAt: run.closedAt };
+}
+
 export type LedgerKind = 'start' | 'signal' | 'cancel' | 'update' | 'options';
 
 /** One request that was acknowledged: a repeat of it is answered from here and changes nothing. */

@@ -4,6 +4,7 @@
  *
  * Place: under replica-writer.ts.
  */
+import type { RunState } from '../history/state.ts';
 import type { RunRef } from './engine.ts';
 import type { Ownership } from './ownership.ts';
 import { memoryShort } from './refusals.ts';
@@ -40,21 +41,21 @@ export class ReplicaLook {
     const { memory, log } = this.#ownership;
     await log.admit(signal);
     const missing = { execution: false, run: false, pointed: false };
-    let pointedIsHere = false;
+    let other: RunState | undefined;
     for (let loads = 0; loads < MOST_LOADS; loads += 1) {
       log.assertRoom();
       const execution = memory.peekExecution(ref);
       const run = memory.peekRun(ref);
-      // Once seen it is here, also where memory has no room for both.
-      pointedIsHere ||= pointed !== undefined && memory.peekRun(pointed) !== undefined;
+      other = (pointed && memory.peekRun(pointed)?.head) ?? other;
       if (!execution && !missing.execution) {
         missing.execution = !(await memory.loadExecution(ref));
       } else if (!run && !missing.run) {
         missing.run = !(await memory.loadRun(ref));
-      } else if (pointed && !pointedIsHere && !missing.pointed) {
-        pointedIsHere = await memory.loadRun(pointed);
-        missing.pointed = !pointedIsHere;
-      } else return use({ run, execution, pointedIsHere });
+      } else if (pointed && !other && !missing.pointed) {
+        missing.pointed = !(await memory.loadRun(pointed));
+        // Looked at in this turn: memory may have no room for it in the next one.
+        other = memory.peekRun(pointed)?.head;
+      } else return use({ run, execution, pointed: other });
     }
     throw memoryShort(this.#ownership.shard);
   }

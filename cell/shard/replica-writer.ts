@@ -20,6 +20,7 @@ import { NO_LINEAGE, standingOf, standingOfBranch, type LineageItem } from '../h
 import type { LedgerEntry } from '../history/execution.ts';
 import type { RunState } from '../history/state.ts';
 import type { Transition } from '../history/transition.ts';
+import type { CachedRun } from './cached.ts';
 import type { RunRef } from './engine.ts';
 import { holdsOrigin } from '../history/origin.ts';
 import { lostInBranch, lostInTransition, NOTHING_LOST } from './losing-branch.ts';
@@ -34,7 +35,9 @@ import {
   encodedStep,
   eventsAfter,
   pointedBy,
+  pointedByStep,
   staysPointed,
+  withEnd,
   withoutPointer,
   type AdoptionReason,
   type Here,
@@ -98,7 +101,8 @@ export class ReplicaWriter {
     for (let step = steps[0]; step; step = steps[taken.length]) {
       try {
         const { transition } = step;
-        const waited = await this.#look.at({ ref: transition }, signal, (here) =>
+        const look = { ref: transition, pointed: pointedByStep(step) };
+        const waited = await this.#look.at(look, signal, (here) =>
           this.#turn(steps, { taken, here }, signal),
         );
         if (waited) taken.push(waited);
@@ -123,7 +127,7 @@ export class ReplicaWriter {
       if (one instanceof Promise) return one;
       taken.push(one);
       const next = steps[taken.length];
-      known = next && this.#look.atHand(next.transition);
+      known = next && !pointedByStep(next) ? this.#look.atHand(next.transition) : undefined;
     }
     return undefined;
   }
@@ -221,10 +225,9 @@ export class ReplicaWriter {
         const delivery = this.#lanes.delivery(this.#ownership.shard, upTo);
         const acts = this.#acts(state);
         if (!acts && delivery !== 'done') throw stillToBeSent(state);
-        const head = run.head;
-        if (acts && delivery !== 'done' && loser?.head !== head) {
+        if (acts && delivery !== 'done' && !isSameBranch(loser, run)) {
           const ledger = here.execution?.ledger.entries() ?? [];
-          return { head, historyId: run.branch.historyId, ledger };
+          return { head: run.head, historyId: run.branch.historyId, ledger };
         }
         return this.#ownership.append({ adoption: this.#adoption(image, here, 'ours lost') });
       },
@@ -265,7 +268,7 @@ export class ReplicaWriter {
     const isTaken = this.#isTaken(transition, here);
     let encoded: EncodedStep;
     try {
-      encoded = encodedStep(isTaken ? withoutPointer(step) : step, here.run);
+      encoded = encodedStep(isTaken ? withoutPointer(step) : withEnd(step, here), here.run);
     } catch (error) {
       if (!(error instanceof InvariantError)) throw error;
       return { outcome: { kind: 'refused', reason: error.message } };
@@ -376,4 +379,13 @@ export class ReplicaWriter {
 /** What becomes of a branch of which nothing is applied again. */
 function unsettled({ content }: Piece): LossOutcome {
   return content.inputs.length > 0 ? 'signal-undeliverable' : 'rolled-back';
+}
+
+/** By what it says, for memory may have forgotten the run and read it again meanwhile. */
+function isSameBranch(loser: Loser | undefined, { head, branch }: CachedRun): boolean {
+  return (
+    loser?.historyId === branch.historyId &&
+    loser.head.transition === head.transition &&
+    loser.head.epoch === head.epoch
+  );
 }

@@ -8,6 +8,7 @@ import { sliceEvents } from '../../wire/event-scan.ts';
 import { applyTransition } from '../history/history.ts';
 import { currentRun } from '../history/draft.ts';
 import {
+  endedWith,
   isOlderPointer,
   isSaidByEnd,
   type CurrentRun,
@@ -23,8 +24,8 @@ import type { ReplicatedStep, RunImage } from './replicas.ts';
 export type Here = {
   readonly run: CachedRun | undefined;
   readonly execution: CachedExecution | undefined;
-  /** So is the other run that was asked for. */
-  readonly pointedIsHere?: boolean;
+  /** The other run that was asked for, as it was when it was looked at. */
+  readonly pointed?: RunState | undefined;
 };
 
 export type AdoptionReason = 'ours is older' | 'ours lost';
@@ -51,6 +52,24 @@ export function withoutPointer(step: ReplicatedStep): ReplicatedStep {
   const { ledger = [] } = execution ?? {};
   const kept = ledger.length > 0 ? { execution: { ledger } } : {};
   return { ...step, transition: { ...rest, ...kept } };
+}
+
+/** A step that points at another run as open, of which the end is known here already: the id points at a run that ended. */
+export function withEnd(step: ReplicatedStep, { pointed }: Here): ReplicatedStep {
+  const { execution } = step.transition;
+  const ended = execution?.current && pointed && endedWith(execution.current, pointed);
+  if (!ended) return step;
+  return {
+    ...step,
+    transition: { ...step.transition, execution: { ...execution, current: ended } },
+  };
+}
+
+/** The other run that the step points its workflow id at, if it does. */
+export function pointedByStep({ transition }: ReplicatedStep): RunRef | undefined {
+  const { namespaceId, workflowId, runId, execution } = transition;
+  const pointed = execution?.current?.runId ?? runId;
+  return pointed === runId ? undefined : { namespaceId, workflowId, runId: pointed };
 }
 
 /** The other run that the image points at, if it does. The pointer counts once that is here: it may never come. */
@@ -92,11 +111,13 @@ export function adoptionOf(
 /** Where the workflow id points once the image is here; undefined: where it does. */
 function pointerOf(
   image: RunImage,
-  { execution, pointedIsHere }: Here,
+  { execution, pointed }: Here,
   { why, acts }: { readonly why: AdoptionReason; readonly acts: boolean },
 ): CurrentRun | undefined {
   const { state } = image;
-  const current = pointedBy(image) && !pointedIsHere ? undefined : image.current;
+  const current = pointedBy(image)
+    ? pointed && (endedWith(image.current, pointed) ?? image.current)
+    : image.current;
   // An id points somewhere: here until a pointer of any epoch comes.
   if (!execution) return current ?? { ...currentRun(state), epoch: 0 };
   const known = execution.current;
@@ -108,13 +129,6 @@ function pointerOf(
   const kept = ended ?? known;
   const stays = acts ? staysPointed(kept, current) : isOlderPointer(current, kept);
   return stays ? ended : current;
-}
-
-/** The pointer to an open run of which the image tells the end. */
-function endedWith(known: CurrentRun, state: RunState): CurrentRun | undefined {
-  if (known.runId !== state.runId || known.closedAt !== undefined) return undefined;
-  if (state.closedAt === undefined) return undefined;
-  return { ...known, status: state.status, closedAt: state.closedAt };
 }
 
 /** Whether the id goes on pointing where it does in a cell that acts: to the run that it runs, or to the newer one. */

@@ -8,6 +8,7 @@
  */
 import { invariant } from '../../kernel/invariant.ts';
 import {
+  endedWith,
   isOlderPointer,
   staysTaken,
   type CurrentRun,
@@ -244,13 +245,17 @@ function chunkOf({ firstEventId, state, events }: Adoption): Chunk {
  */
 type BesideAdoption = ExecutionChange & { readonly forgotten?: readonly string[] | undefined };
 
-/** Where the workflow id points after a change. Steps of two lanes may come in any order: the newest pointer stays. */
+/**
+ * Where the workflow id points after a change. Steps of two lanes may come in any order: the newest pointer stays, and says
+ * that its run has ended once that is heard of.
+ */
 function pointed<Pointer extends CurrentRun | undefined>(
   known: Pointer,
   { current, forgotten }: BesideAdoption,
 ): Pointer | CurrentRun {
   if (!current) return known;
-  return known && !forgotten && isOlderPointer(current, known) ? known : current;
+  if (!known || forgotten || !isOlderPointer(current, known)) return current;
+  return endedWith(known, current) ?? known;
 }
 
 /** Undefined: nothing. */

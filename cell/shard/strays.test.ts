@@ -103,6 +103,36 @@ describe('a workflow id that two cells took, each in its own epoch', () => {
     },
   );
 
+  test.each(['steps', 'image'] as const)(
+    'points at a run that ended, where its end was heard of after the id was given back to it (%s)',
+    async (by) => {
+      const cells = await twoCells();
+      const { a, b, ship, move } = cells;
+      const first = await started(a, 'first');
+      await ship('a');
+      move('2@2', 'b');
+      await observe(a);
+      await observe(b);
+      await b.ask('w', { kind: 'terminate', reason: 'why', identity: 'client' });
+      const second = await started(b, 'second');
+      const early = await b.shards.replicas().image(second, forever);
+      move('3@3', 'a');
+      await observe(a);
+      await observe(b);
+      await a.shards.replicas().adopt(early, asIs, forever);
+      expect([await isOpen(a, second), await currentOf(a)]).toEqual([false, first.runId]);
+      const pointsAtOpen = await a.shards.replicas().image(second, forever);
+      const told =
+        by === 'image'
+          ? [await b.shards.replicas().adopt(pointsAtOpen, asIs, forever)]
+          : await ship('a');
+      expect(kinds(told)).toEqual(['applied']);
+      await ship('b');
+      expect([await isOpen(a, first), await isOpen(b, first)]).toEqual([false, false]);
+      expect(await digests(a, [first, second])).toEqual(await digests(b, [first, second]));
+    },
+  );
+
   test('has one open run also where memory has forgotten the other one', async () => {
     const cells = await twoCells();
     const { a, b, ship, move } = cells;

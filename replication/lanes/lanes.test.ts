@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { AtollError } from '../../kernel/errors.ts';
-import { namespaceOf } from '../testing/stub-map.ts';
 import { NO_FAULT } from '../testing/receiver-peer.ts';
+import { namespaceOf } from '../testing/stub-map.ts';
 import { NS, runRef, TwoCells } from '../testing/two-cells.ts';
 
 describe('a lane', () => {
@@ -11,7 +11,6 @@ describe('a lane', () => {
     return cells;
   };
   afterEach(() => cells.close());
-
   const same = () => expect(cells.b.replicas.dump()).toEqual(cells.a.replicas.dump());
   const breakTarget = () => {
     cells.b.replicas.failure = () => new AtollError('unavailable', 'shards are away');

@@ -21,9 +21,7 @@ export function judgeAsOneCell(evidence: FleetEvidence, tally: Tally<Check>): re
       .map(({ execution }) => execution.runId),
   );
   const histories = new Map([...evidence.histories].filter(([runId]) => !superseded.has(runId)));
-  // A start that both cells took made two runs, and one of them had to give way.
-  const starts = evidence.journal.writes.filter(({ runId }) => superseded.has(runId));
-  for (const { requestId } of starts) evidence.chronicle.lostMarks.add(requestId);
+  for (const requestId of takenApart(evidence)) evidence.chronicle.lostMarks.add(requestId);
   return [
     ...checkOnce({ ...evidence, histories: withoutRepeats(evidence) }, tally),
     ...checkAnswered(evidence, tally),
@@ -32,6 +30,25 @@ export function judgeAsOneCell(evidence: FleetEvidence, tally: Tally<Check>): re
     ...(evidence.forced.size === 0 ? checkReads(evidence, tally) : []),
     ...checkEnds({ ...evidence, histories }, tally),
   ];
+}
+
+/** Starts that two cells took, the later one before it had the run of the other: of those each made a run. */
+function takenApart({ journal, chronicle, forced }: FleetEvidence): readonly string[] {
+  if (forced.size === 0) return [];
+  const runIds = new Map<string, Set<string>>();
+  for (const { kind, requestId, runId } of journal.writes) {
+    if (kind !== 'start') continue;
+    runIds.set(requestId, (runIds.get(requestId) ?? new Set()).add(runId));
+  }
+  return [...runIds].flatMap(([requestId, ids]) => {
+    const runs = [...ids]
+      .flatMap((runId) => chronicle.runs.get(runId) ?? [])
+      .sort((x, y) => (x.moments[0]?.atMs ?? 0) - (y.moments[0]?.atMs ?? 0));
+    const knew = runs.some((run, index) =>
+      runs.slice(0, index).some((before) => chronicle.knewAtStart(run, before)),
+    );
+    return runs.length > 1 && !knew ? [requestId] : [];
+  });
 }
 
 /** A signal without a request id may be in a history as often as a cell took it. */

@@ -7,7 +7,8 @@ import { encodeRecord } from '../../../cell/shard/record-codec.ts';
 import type { RunDigest } from '../../../cell/shard/replicas.ts';
 import { encodeEvents } from '../../../wire/event-codec.ts';
 import { Journal } from '../journal.ts';
-import { Tally } from '../tally.ts';
+import { CHECKS, Tally } from '../tally.ts';
+import { judgeAsOneCell } from './as-one-cell.ts';
 import { checkFleet, type FleetEvidence } from './checkers.ts';
 import { FleetChronicle, type Decided } from './fleet-chronicle.ts';
 import { FleetWorld } from './fleet-world.ts';
@@ -135,14 +136,14 @@ describe('the checkers of a fleet', () => {
     expect(judge(evidence({ chronicle: made, forced, losses: [loss(2, 3)] }))).toBe('');
   });
 
-  it.each`
+  describe.each`
     knew     | forced | breach
-    ${true}  | ${[2]} | ${'P3'}
-    ${false} | ${[2]} | ${''}
-    ${false} | ${[]}  | ${'P3'}
+    ${true}  | ${[2]} | ${true}
+    ${false} | ${[2]} | ${false}
+    ${false} | ${[]}  | ${true}
   `(
-    'P3: a run began beside an open one: known there $knew, forced epochs $forced',
-    ({ knew, forced, breach }: { knew: boolean; forced: number[]; breach: string }) => {
+    'a second run of an id, with the first known there $knew, forced epochs $forced',
+    ({ knew, forced, breach }: { knew: boolean; forced: number[]; breach: boolean }) => {
       const first = startOf('run-1', 1);
       const second = startOf('run-2', 2);
       const logs = [
@@ -153,10 +154,28 @@ describe('the checkers of a fleet', () => {
         [1, 'b'],
         [2, 'a'],
       ]);
-      const made = new FleetChronicle(logs, 'a');
-      const judged = judge(evidence({ chronicle: made, activeIn, forced: new Set(forced) }));
-      if (breach === '') expect(judged).toBe('');
-      else expect(judged).toContain(breach);
+      const journal = new Journal();
+      const planted = () =>
+        evidence({
+          chronicle: new FleetChronicle(logs, 'a'),
+          activeIn,
+          forced: new Set(forced),
+          journal,
+        });
+
+      it(`P3: ${breach ? 'may not' : 'may'} begin beside it`, () => {
+        if (breach) expect(judge(planted())).toContain('P3');
+        else expect(judge(planted())).toBe('');
+      });
+
+      it(`P4: ${breach ? 'may not' : 'may'} be of the same request`, () => {
+        for (const runId of ['run-1', 'run-2']) {
+          const about = { workflowId: ORDER, requestId: 'begin', ackedMs: 40 };
+          journal.writes.push({ kind: 'start', runId, ...about });
+        }
+        const judged = judgeAsOneCell(planted(), new Tally(CHECKS)).join();
+        expect(judged.includes('request begin was answered with run run-1')).toBe(breach);
+      });
     },
   );
 
