@@ -22,6 +22,7 @@ import type {
   ShardId,
   Verdict,
 } from '../storage/shard-log.ts';
+import type { Acknowledged } from './acknowledged.ts';
 import type { ShardConfig } from './config.ts';
 import { describeEnding, type Ending } from './ending.ts';
 import { Gather, type Batch, type Decided } from './gather.ts';
@@ -186,6 +187,12 @@ export class OwnedLog implements AppendSource, Provable {
   claim(): Claim {
     const { shard, range } = this;
     return { shard, range, committed: this.#committed, checkpoint: this.#checkpoint };
+  }
+
+  /** What a later ownership of this process must find (PROTOCOLS 1). */
+  get acknowledged(): Acknowledged {
+    const { shard, range } = this;
+    return { shard, range, from: this.#options.committed, to: this.#committed };
   }
 
   /** Sessions grow; an answer that comes late must not bring an older one back. */

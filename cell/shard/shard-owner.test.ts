@@ -49,6 +49,24 @@ describe('an owner', () => {
     expect(host.stops).toEqual([{ kind: 'hole' }]);
   });
 
+  test('does not take over from itself over a hole that others have grown past since', async () => {
+    const lab = new ShardLab();
+    const host = await lab.host();
+    await host.start('a');
+    host.fate = ({ kind }) => (kind === 'read' ? undefined : { kind: 'lost', failMs: 1 });
+    const unheard = host.start('b');
+    await outcomeOf(unheard);
+    await host.settle(10_600);
+    expect(await outcomeOf(unheard)).toContain('takes over from itself');
+    lab.database.promoteStandby(1); // What was acknowledged of `a`.
+    const next = await lab.host();
+    await next.start('c');
+    await next.settle();
+    host.fate = () => undefined;
+    await host.settle();
+    expect(host.stops).toEqual([{ kind: 'lost', to: next.ownership.range }]);
+  });
+
   test('goes on with a promoted standby that has everything', async () => {
     const lab = new ShardLab();
     const host = await lab.host();

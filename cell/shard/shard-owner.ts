@@ -10,8 +10,9 @@ import { sleep } from '../../kernel/clock.ts';
 import { orAbort } from '../../kernel/deadline.ts';
 import { AtollError } from '../../kernel/errors.ts';
 import { InvariantError } from '../../kernel/invariant.ts';
-import type { RangeId, ShardId, ShardLog } from '../storage/shard-log.ts';
+import type { RangeId, ShardId, ShardLog, Verdict } from '../storage/shard-log.ts';
 import type { ShardViews } from '../storage/views.ts';
+import { lookBack, type Acknowledged } from './acknowledged.ts';
 import type { Ending } from './ending.ts';
 import type { HostParts } from './host-parts.ts';
 import { decodeNotes } from './notes.ts';
@@ -43,8 +44,8 @@ export class ShardOwner {
   readonly #onStop: (stop: Stop) => void;
   #phase: Phase = newTaking();
   #closed = false;
-  /** What the store has acknowledged here: a log that ends below it has a hole (PROTOCOLS 1). */
-  #acknowledged = 0;
+  /** What the store acknowledged to the ownership before: it must still be there (PROTOCOLS 1). */
+  #acknowledged: Acknowledged | undefined;
 
   constructor(options: {
     readonly shard: ShardId;
@@ -115,9 +116,13 @@ export class ShardOwner {
     const options = { log: this.#log, clock, rng, shard: this.shard, statementDeadlineMs };
     const takeover = await takeOver(options);
     if (this.#closed) return;
-    if (takeover.kind === 'lost') this.#stop({ kind: 'lost', to: takeover.to });
-    else if (takeover.taken.seq <= this.#acknowledged) this.#stop({ kind: 'hole' });
-    else await this.#begin(takeover.taken);
+    if (takeover.kind === 'lost') return this.#stop({ kind: 'lost', to: takeover.to });
+    const { taken } = takeover;
+    const before = this.#acknowledged;
+    const verdict = before ? await lookBack(before, { ...options, range: taken.range }) : MINE;
+    if (this.#closed) return;
+    if (verdict.kind === 'mine') await this.#begin(taken);
+    else this.#stop(verdict);
   }
 
   async #begin(taken: Taken): Promise<void> {
@@ -177,7 +182,7 @@ export class ShardOwner {
     this.#parts.lanes.closed(this.shard);
     switch (ending.kind) {
       case 'again':
-        this.#acknowledged = ownership.log.committed;
+        this.#acknowledged = ownership.log.acknowledged;
         this.#phase = newTaking();
         void this.take();
         return;
@@ -204,6 +209,7 @@ export class ShardOwner {
   }
 }
 
+const MINE: Verdict = { kind: 'mine' };
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2_000;
 
