@@ -8,7 +8,7 @@ import { runSteps } from './run-steps.mjs';
 
 await runSteps([
   ...gates,
-  { name: 'tests', command: ['npx', 'vitest', 'run'], counts: 'line', maxMinutes: 8 },
+  { name: 'tests', command: ['npx', 'vitest', 'run'], counts: 'line', maxMinutes: 10 },
   {
     name: 'simulator, 200 seeds',
     command: ['npm', 'run', '--silent', 'sim', '--', '--seeds', '200'],
