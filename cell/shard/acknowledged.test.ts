@@ -3,7 +3,7 @@ import { SeededRng } from '../../kernel/testing/seeded-rng.ts';
 import { VirtualClock } from '../../kernel/testing/virtual-clock.ts';
 import { MemoryDatabase } from '../storage/memory/memory-database.ts';
 import { MemoryStore } from '../storage/memory/memory-store.ts';
-import type { LogRow, RangeId, Seq, ShardId } from '../storage/shard-log.ts';
+import type { RangeId, Seq, ShardId } from '../storage/shard-log.ts';
 import { lookBack } from './acknowledged.ts';
 
 const SHARD = 0 as ShardId;
@@ -14,8 +14,9 @@ async function verdictOf(rows: readonly string[], to = 6): Promise<string> {
   const database = new MemoryDatabase({ clock, shardCount: 1 });
   for (const text of rows) {
     const [seq = 0, range = 0] = text.split(':').map(Number);
-    const row = { shard: SHARD, seq, range, nonce: new Uint8Array([1]), takeover: false };
-    database.insert({ ...row, record: new Uint8Array([1]) } as unknown as LogRow);
+    const key = { shard: SHARD, seq: seq as Seq, range: range as RangeId };
+    const bytes = new Uint8Array([1]);
+    database.insert({ ...key, nonce: bytes, takeover: false, record: bytes });
   }
   const log = new MemoryStore(database, { clock, rng: new SeededRng(1) });
   const acknowledged = { shard: SHARD, range: 5 as RangeId, from: 3 as Seq, to: to as Seq };

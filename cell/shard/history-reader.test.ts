@@ -2,22 +2,17 @@ import { expect, test } from 'vitest';
 import type { RunRef } from './engine.ts';
 import { readHistory } from './history-reader.ts';
 import { asIs, forever, image, twoCells } from './testing/two-hosts.ts';
-import { NS, wf } from './testing/shard-lab.ts';
+import { wf } from './testing/shard-lab.ts';
 
 /** `b` decided on `w` in an epoch, and hears then of the branch that `a` began in a later one. */
 async function diverged() {
   const cells = await twoCells();
-  const { a, b, ship, move } = cells;
-  const both = async (text: string, to: 'a' | 'b') => {
-    move(text, to);
-    await a.shards.replicas().observe(NS, forever);
-    await b.shards.replicas().observe(NS, forever);
-  };
+  const { a, b, ship, moveHeard } = cells;
   await a.start('w');
   await ship('a');
-  await both('2@2', 'b');
+  await moveHeard('2@2', 'b');
   for (const request of ['b1', 'b2', 'b3']) await b.signal('w', request);
-  await both('3@3', 'a');
+  await moveHeard('3@3', 'a');
   await a.signal('w', 'a1');
   const won = await image(a, 'w');
   const run = await b.ownership.at(wf('w'), forever, (found) => found.run);

@@ -1,24 +1,19 @@
 import { expect, test } from 'vitest';
 import type { Loss, LossKeeper } from './loss.ts';
 import { asIs, forever, image, twoCells } from './testing/two-hosts.ts';
-import { NS, wf } from './testing/shard-lab.ts';
+import { wf } from './testing/shard-lab.ts';
 
 /** `a` took a signal of which `b`, active in between, heard nothing; `a` acts again, and its lane copies. */
 async function ownLoser() {
   const cells = await twoCells();
-  const { a, b, ship, move } = cells;
-  const both = async (text: string, to: 'a' | 'b') => {
-    move(text, to);
-    await a.shards.replicas().observe(NS, forever);
-    await b.shards.replicas().observe(NS, forever);
-  };
+  const { a, b, ship, moveHeard } = cells;
   await a.start('w');
   await ship('a');
   await a.signal('w', 'unheard');
-  await both('2@2', 'b');
+  await moveHeard('2@2', 'b');
   await b.signal('w', 'won');
   const won = await image(b, 'w');
-  await both('3@3', 'a');
+  await moveHeard('3@3', 'a');
   a.delivery = 'runs';
   /** What is kept of the branch that lost, and which signals were there when it was kept. */
   const kept: { readonly loss: Loss; readonly taken: readonly string[] }[] = [];

@@ -39,7 +39,12 @@ export async function twoCells() {
     a.placement = placed(to === 'a' ? `${text} active` : text);
     b.placement = placed(to === 'b' ? `${text} active` : text);
   };
-  return { a, b, labA, labB, ship, move, losses };
+  /** The same, and both have heard of it. */
+  const moveHeard = async (text: string, to: 'a' | 'b') => {
+    move(text, to);
+    for (const { shards } of [a, b]) await shards.replicas().observe(NS, forever);
+  };
+  return { a, b, labA, labB, ship, move, moveHeard, losses };
 }
 
 function keeperIn(losses: Loss[]): LossKeeper {
