@@ -18,6 +18,8 @@ const CALM_MS = 2_000;
 const OFFICIAL_SHARE = 0.1;
 const THIN_LANES = 4;
 const FINISHED_WITHIN_MS = 60_000;
+const SETTLED_WITHIN_MS = 600_000;
+const LOOK_EVERY_MS = 500;
 
 export type MovesOptions = {
   readonly moves: number;
@@ -39,6 +41,7 @@ export async function manyMoves(ground: Ground, options: MovesOptions): Promise<
   try {
     const official = Math.round(open * OFFICIAL_SHARE);
     await Promise.all([openRuns(client, official), thin.open(open - official)]);
+    await settled(worker, open - official);
     say(`${open} runs are open, ${official} of them of the official worker`);
     const load = new Load(client, { lanes, attempts: 1 });
     thin.begin(THIN_LANES);
@@ -54,6 +57,16 @@ export async function manyMoves(ground: Ground, options: MovesOptions): Promise<
   } finally {
     await worker.stop();
     thin.close();
+  }
+}
+
+/** Until the thin worker's runs wait for their timers. Else what starts later stands behind their first tasks, for minutes. */
+async function settled(worker: ThinWorker, runs: number): Promise<void> {
+  const giveUpMs = systemClock.monotonicMs() + SETTLED_WITHIN_MS;
+  while (worker.timers < runs) {
+    if (systemClock.monotonicMs() > giveUpMs)
+      throw new Error(`${worker.timers} of ${runs} runs had their first task in time`);
+    await sleep(systemClock, LOOK_EVERY_MS);
   }
 }
 

@@ -16,6 +16,8 @@ const DEADLINE_MS = 10_000;
 const PAUSE_MS = 40;
 const OPENING = 16;
 const LOOKING = 8;
+/** Between two looks at what has not completed: looking costs the cells what they finish with. */
+const LOOK_EVERY_MS = 1_000;
 
 export class ThinLoad {
   readonly failed: Failed[] = [];
@@ -70,7 +72,7 @@ export class ThinLoad {
     for (;;) {
       open = await this.#notCompleted(open);
       if (open.length === 0 || systemClock.monotonicMs() > giveUpMs) return open;
-      await sleep(systemClock, PAUSE_MS);
+      await sleep(systemClock, LOOK_EVERY_MS);
     }
   }
 

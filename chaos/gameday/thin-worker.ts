@@ -10,6 +10,7 @@
  *     (BEHAVIOURS 26) is stale: it is polled again, and counted apart.
  *  2. Every execution of an activity is counted, before its answer.
  */
+import { setMaxListeners } from 'node:events';
 import { sleep, systemClock } from '../../kernel/clock.ts';
 import { toAtollError } from '../../kernel/errors.ts';
 import { rawCalls, type RawCalls } from '../../bin/testing/raw-calls.ts';
@@ -20,7 +21,7 @@ import type { Failed } from './load.ts';
 import type { Executions } from './executions.ts';
 
 export const THIN_QUEUE = 'gameday-thin';
-const POLLERS = 4;
+const POLLERS = 8;
 const POLL_MS = 60_000;
 /** What a client allows for a call. */
 const RESPOND_MS = 10_000;
@@ -40,6 +41,7 @@ export class ThinWorker {
   readonly #closing = new AbortController();
   readonly #loops: readonly Promise<void>[];
   #stale = 0;
+  #timers = 0;
 
   constructor(
     address: string,
@@ -48,6 +50,7 @@ export class ThinWorker {
     this.#calls = rawCalls(address);
     this.#namespace = options.namespace;
     this.#executions = options.executions;
+    setMaxListeners(2 * POLLERS, this.#closing.signal);
     this.#loops = Array.from({ length: POLLERS }, () => [
       this.#loop('poll for workflow tasks', () => this.#workflowTask()),
       this.#loop('poll for activity tasks', () => this.#activityTask()),
@@ -57,6 +60,11 @@ export class ThinWorker {
   /** Workflow tasks whose answer came too late, since another cell had failed their start. */
   get stale(): number {
     return this.#stale;
+  }
+
+  /** Open runs that have had their first task: their timer is on. */
+  get timers(): number {
+    return this.#timers;
   }
 
   async stop(): Promise<void> {
@@ -87,13 +95,12 @@ export class ThinWorker {
     });
     const { taskToken } = task;
     if (!taskToken || taskToken.length === 0) return;
-    const answer = {
-      ...{ namespace: this.#namespace, taskToken, identity: 'thin' },
-      commands: commandsOf(task),
-    };
+    const commands = commandsOf(task);
+    const answer = { namespace: this.#namespace, taskToken, identity: 'thin', commands };
     await this.#answer('complete a workflow task', async () => {
       try {
         await this.#calls.call('RespondWorkflowTaskCompleted', answer, { timeoutMs: RESPOND_MS });
+        if (commands.includes(TIMER)) this.#timers += 1;
       } catch (thrown) {
         if (toAtollError(thrown).code !== 'not-found') throw thrown;
         this.#stale += 1;
