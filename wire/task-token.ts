@@ -57,7 +57,7 @@ export type HistoryPageToken = {
   readonly nextEventId: number;
   /** The last event of this reading; absent = to the end of the history, whenever that is. */
   readonly lastEventId?: number | undefined;
-  /** Which branch the ids belong to: a reset or a conflict makes another one. */
+  /** Which branch the ids belong to: the epoch of the event `lastEventId`; where that is absent, of the one before the next. */
   readonly epoch?: number | undefined;
   /** Of the pages of a workflow task: its token, whose scheduled and started events may have to be shown at the end. */
   readonly taskToken?: Uint8Array | undefined;

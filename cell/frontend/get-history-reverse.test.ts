@@ -34,6 +34,22 @@ describe('a history backwards', () => {
     expect(third.token).toBeUndefined();
   });
 
+  it('does not go on in another branch', async () => {
+    const lineage = (...items: readonly (readonly [number, number])[]) =>
+      items.map(([epoch, eventId]) => ({ epoch, eventId, transition: eventId }));
+    lab.engine.show(runState({ nextEventId: 6, lineage: lineage([1, 5]) }));
+    const first = await page({ maximumPageSize: 2 });
+    lab.engine.show(runState({ nextEventId: 9, lineage: lineage([1, 3], [2, 8]) }));
+    expect((await page({ maximumPageSize: 2, nextPageToken: first.token })).ids).toBe('3 2');
+    lab.engine.show(runState({ nextEventId: 9, lineage: lineage([1, 2], [2, 8]) }));
+    const asked = { execution: { workflowId: 'w' }, nextPageToken: first.token };
+    const error = await lab.fail('GetWorkflowExecutionHistoryReverse', asked);
+    expect([error.code, error.message]).toEqual([
+      'invalid-argument',
+      expect.stringContaining('went on otherwise'),
+    ]);
+  });
+
   it('comes in smaller pages where events are large', async () => {
     lab.engine.eventsPerPage = 2;
     const seen: string[] = [];

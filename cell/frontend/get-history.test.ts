@@ -59,6 +59,38 @@ describe('a history', () => {
     expect(await page({ nextPageToken: first.token })).toEqual({ ids: '4 5', token: undefined });
   });
 
+  it('does not go on in another branch, by its end or by where it stands', async () => {
+    const epochs = (...items: readonly (readonly [number, number])[]) =>
+      items.map(([epoch, eventId]) => ({ epoch, eventId, transition: eventId }));
+    lab.engine.show(runState({ nextEventId: 6, lineage: epochs([1, 5]) }));
+    const bounded = await page({ maximumPageSize: 2 });
+    lab.engine.eventsPerPage = 3;
+    const following = await page({ waitNewEvent: true });
+    expect([bounded.ids, following.ids]).toEqual(['1 2', '1 2 3']);
+    // The run went on: on the same branch all is well.
+    lab.engine.show(runState({ nextEventId: 8, lineage: epochs([1, 6], [2, 7]) }));
+    expect((await page({ nextPageToken: bounded.token })).ids).toBe('3 4 5');
+    expect((await page({ waitNewEvent: true, nextPageToken: following.token })).ids).toBe('4 5 6');
+    // Event 4 and what follows are those of epoch 2 now: what was handed out up to 3 stands, what ends with 5 does not.
+    lab.engine.show(runState({ nextEventId: 8, lineage: epochs([1, 3], [2, 7]) }));
+    expect((await page({ waitNewEvent: true, nextPageToken: following.token })).ids).toBe('4 5 6');
+    const other = await lab.fail('GetWorkflowExecutionHistory', {
+      execution: { workflowId: 'w' },
+      nextPageToken: bounded.token,
+    });
+    expect([other.code, other.message]).toEqual([
+      'invalid-argument',
+      expect.stringContaining('went on otherwise'),
+    ]);
+    lab.engine.show(runState({ nextEventId: 8, lineage: epochs([1, 2], [2, 7]) }));
+    const moved = await lab.fail('GetWorkflowExecutionHistory', {
+      execution: { workflowId: 'w' },
+      waitNewEvent: true,
+      nextPageToken: following.token,
+    });
+    expect(moved.code).toBe('invalid-argument');
+  });
+
   it('refuses a token together with another execution', async () => {
     const { token: nextPageToken } = await page({ maximumPageSize: 3 });
     const others = [{ workflowId: 'x' }, { workflowId: 'w', runId: NEXT_RUN }];

@@ -2,7 +2,7 @@
  * GetWorkflowExecutionHistory: pages, long polls for what comes next, and "only the close event".
  *
  * Invariants
- *  1. The first page pins the run; all later pages are of that run.
+ *  1. The first page pins the run; all later pages are of that run, and of the branch that it had then.
  *  2. Without `waitNewEvent` the pages end with the event that was the last when the first page was read.
  *  3. A long poll that saw nothing new is answered with an empty page and a token to go on with, never an error.
  */
@@ -11,6 +11,7 @@ import { HistoryEventFilterType, WorkflowExecutionStatus } from '../../wire/enum
 import { getHistoryResponse } from '../../wire/poll-response.ts';
 import type { Request } from '../../wire/services.ts';
 import { HISTORY_PAGE_TOKEN, sealToken } from '../../wire/task-token.ts';
+import { assertOnBranch, pointAt, type BranchPoint } from '../history/lineage.ts';
 import type { RunState } from '../history/state.ts';
 import type { RunRef } from '../shard/engine.ts';
 import type { AdmittedCall, FrontendParts, Handlers } from './call.ts';
@@ -27,6 +28,8 @@ type Position = {
   readonly nextEventId: number;
   /** Undefined while it follows an open run. */
   readonly lastEventId: number | undefined;
+  /** The branch, by its last event, or by the one before the next where it follows; undefined: not bound to one yet. */
+  readonly branch: BranchPoint | undefined;
   readonly tail: Uint8Array;
   /** As read on the way to here; undefined if nothing had to be read. */
   readonly state?: RunState | undefined;
@@ -60,15 +63,18 @@ async function positionOf(
   if (!hasBytes(request.nextPageToken)) {
     const { state } = await parts.engine.read(target, call);
     const lastEventId = request.waitNewEvent ? undefined : state.nextEventId - 1;
-    return { run: refOf(state), nextEventId: 1, lastEventId, tail: NONE, state };
+    const branch = lastEventId === undefined ? undefined : pointAt(state.lineage, lastEventId);
+    return { run: refOf(state), nextEventId: 1, lastEventId, branch, tail: NONE, state };
   }
   const token = open(parts, HISTORY_PAGE_TOKEN, { bytes: request.nextPageToken, call });
   const sameRun = target.runId === undefined || target.runId === token.runId;
   if (token.workflowId !== target.workflowId || !sameRun) {
     throw badRequest('NextPageToken belongs to another execution than the request names.');
   }
-  const { namespaceId, workflowId, runId, nextEventId, lastEventId, tail = NONE } = token;
-  return { run: { namespaceId, workflowId, runId }, nextEventId, lastEventId, tail };
+  const { namespaceId, workflowId, runId, nextEventId, lastEventId, epoch, tail = NONE } = token;
+  const branch =
+    epoch === undefined ? undefined : { eventId: lastEventId ?? nextEventId - 1, epoch };
+  return { run: { namespaceId, workflowId, runId }, nextEventId, lastEventId, branch, tail };
 }
 
 type PageOptions = {
@@ -81,20 +87,27 @@ type PageOptions = {
 async function page(parts: FrontendParts, options: PageOptions, call: AdmittedCall) {
   const { position, request, follow } = options;
   const { run, nextEventId: fromEventId, tail } = position;
-  const lastEventId = position.lastEventId ?? (await lastOf(parts, position, call));
+  const { lastEventId, branch } = await endOf(parts, position, call);
   const maxEvents = request.maximumPageSize ?? 0;
   const found = await readHistoryPage(
     parts,
-    { run, fromEventId, lastEventId, maxEvents, tail },
+    { run, fromEventId, lastEventId, branch, maxEvents, tail },
     call,
   );
-  const nextPageToken = follow ? followToken(parts, run, found.nextEventId) : found.nextPageToken;
+  const nextPageToken = follow
+    ? followToken(parts, run, { nextEventId: found.nextEventId, epoch: found.epoch })
+    : found.nextPageToken;
   return getHistoryResponse({ nextPageToken }, found.chunks);
 }
 
-async function lastOf(parts: FrontendParts, position: Position, call: AdmittedCall) {
-  const state = position.state ?? (await parts.engine.read(position.run, call)).state;
-  return state.nextEventId - 1;
+/** The last event of the pages, and the branch that has it. */
+async function endOf(parts: FrontendParts, position: Position, call: AdmittedCall) {
+  const { lastEventId: known, branch, run } = position;
+  if (known !== undefined) return { lastEventId: known, branch };
+  const state = position.state ?? (await parts.engine.read(run, call)).state;
+  assertOnBranch(state, branch);
+  const lastEventId = state.nextEventId - 1;
+  return { lastEventId, branch: pointAt(state.lineage, lastEventId) };
 }
 
 /** Answers once there are events from the position on, or the run is closed, or the wait is over. */
@@ -104,13 +117,14 @@ async function nextEvents(
   call: AdmittedCall,
 ) {
   const { position, request } = options;
-  const { run, nextEventId } = position;
+  const { run, nextEventId, branch } = position;
   const state = await waitUntil(parts, { run, state: position.state }, call, nextEventId);
   if (state === undefined) {
-    return getHistoryResponse({ nextPageToken: followToken(parts, run, nextEventId) }, []);
+    const stay = { nextEventId, epoch: branch?.epoch };
+    return getHistoryResponse({ nextPageToken: followToken(parts, run, stay) }, []);
   }
-  const lastEventId = state.nextEventId - 1;
-  const at = { ...position, lastEventId, tail: NONE };
+  // Its end is that of the state, which goes on from what was handed out.
+  const at = { ...position, lastEventId: undefined, state, tail: NONE };
   return page(parts, { position: at, request, follow: isOpen(state) }, call);
 }
 
@@ -125,11 +139,17 @@ async function closeEvent(
   const first = position.state ?? (await parts.engine.read(run, call)).state;
   const state = wait ? await waitUntil(parts, { run, state: first }, call, CLOSED_ONLY) : first;
   if (state === undefined) {
-    return getHistoryResponse({ nextPageToken: followToken(parts, run, 1) }, []);
+    return getHistoryResponse({ nextPageToken: followToken(parts, run, { nextEventId: 1 }) }, []);
   }
   if (isOpen(state)) return getHistoryResponse({}, []);
   const last = state.nextEventId - 1;
-  const range = { fromEventId: last, toEventId: last, maxBytes: parts.config.historyPageBytes };
+  const maxBytes = parts.config.historyPageBytes;
+  const range = {
+    fromEventId: last,
+    toEventId: last,
+    maxBytes,
+    branch: pointAt(state.lineage, last),
+  };
   const { chunks } = await parts.engine.history(run, range, call);
   return getHistoryResponse({}, chunks);
 }
@@ -164,8 +184,13 @@ async function waitUntil(
   }
 }
 
-function followToken(parts: FrontendParts, run: RunRef, nextEventId: number): Uint8Array {
-  return sealToken(parts.tokens, HISTORY_PAGE_TOKEN, { ...run, nextEventId });
+/** `epoch`: of the event before the next. */
+function followToken(
+  parts: FrontendParts,
+  run: RunRef,
+  at: { readonly nextEventId: number; readonly epoch?: number | undefined },
+): Uint8Array {
+  return sealToken(parts.tokens, HISTORY_PAGE_TOKEN, { ...run, ...at });
 }
 
 function refOf({ namespaceId, workflowId, runId }: RunState): RunRef {

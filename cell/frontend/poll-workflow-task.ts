@@ -4,6 +4,7 @@ import { TaskQueueKind } from '../../wire/enums.ts';
 import { pollWorkflowTaskResponse, type PollWorkflowTaskFields } from '../../wire/poll-response.ts';
 import { QUERY_TASK_TOKEN, sealToken } from '../../wire/task-token.ts';
 import { toTimestamp } from '../../wire/time.ts';
+import { pointAt } from '../history/lineage.ts';
 import type { OfferedTask } from '../matching/matching.ts';
 import type { RunView, WorkflowQuery } from '../shard/engine.ts';
 import type { AdmittedCall, FrontendParts, Handlers } from './call.ts';
@@ -49,7 +50,8 @@ async function queryTask(parts: FrontendParts, hand: QueryInHand, call: Admitted
   const lastEventId = state.nextEventId - 1;
   // A sticky worker has the run in memory and needs no event to answer.
   const fromEventId = isSticky ? lastEventId + 1 : 1;
-  const page = { run, fromEventId, lastEventId, maxEvents: 0, tail: NONE };
+  const branch = pointAt(state.lineage, lastEventId);
+  const page = { run, fromEventId, lastEventId, branch, maxEvents: 0, tail: NONE };
   const history = await readHistoryPage(parts, page, call);
   const token = { ...run, queryId: task.queryId ?? '', taskQueue: task.queue.name };
   const fields: PollWorkflowTaskFields = {

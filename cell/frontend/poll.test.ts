@@ -64,6 +64,7 @@ function started(
     taskQueue: 'orders',
     previousStartedEventId: 3,
     lastStoredEventId: 5,
+    branch: undefined,
     virtualEvents: [startedEvent],
     ...change,
   };

@@ -121,6 +121,7 @@ describe('what comes with the answer to a workflow task', () => {
     taskQueue: 'orders',
     previousStartedEventId: 6,
     lastStoredEventId: 9,
+    branch: undefined,
     virtualEvents: [],
   };
   const scheduled = { activityId: 'a1', activityType: { name: 'charge' } };

@@ -107,6 +107,7 @@ describe('a start', () => {
       taskQueue: 'orders',
       previousStartedEventId: 0,
       lastStoredEventId: 2,
+      branch: undefined,
       virtualEvents: [],
     };
     lab.engine.show(runState({ nextEventId: 3 }));

@@ -31,11 +31,12 @@ export async function workflowTaskResponse(
   call: AdmittedCall,
 ): Promise<readonly Uint8Array[]> {
   const { run, reply, isSticky, queries = new Map<string, WorkflowQuery>() } = task;
-  const { start, previousStartedEventId, lastStoredEventId } = reply;
+  const { start, previousStartedEventId, lastStoredEventId, branch } = reply;
   const page = {
     run,
     fromEventId: isSticky ? previousStartedEventId + 1 : 1,
     lastEventId: lastStoredEventId,
+    branch,
     maxEvents: 0,
     tail: reply.virtualEvents.length > 0 ? encodeEvents(reply.virtualEvents) : NONE,
   };

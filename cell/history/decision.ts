@@ -4,6 +4,7 @@
  */
 import type { AtollError } from '../../kernel/errors.ts';
 import type { EventAttributes, HistoryEvent } from '../../wire/events.ts';
+import type { BranchPoint } from './lineage.ts';
 import type { WorkflowTaskFailedCause } from '../../wire/enums.ts';
 import type { Payloads } from '../../wire/plain.ts';
 import type {
@@ -117,6 +118,8 @@ export type WorkflowTaskStartedReply = {
   readonly previousStartedEventId: number;
   /** Stored history ends with this event; the worker sees events up to it, then `virtualEvents`. */
   readonly lastStoredEventId: number;
+  /** The branch, by that event. */
+  readonly branch: BranchPoint | undefined;
   /** Events that the worker sees though history does not hold them (BEHAVIOURS 4, D7). */
   readonly virtualEvents: readonly HistoryEvent[];
 };

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import {
+  assertOnBranch,
   commonAncestor,
   epochOf,
   extended,
   NO_LINEAGE,
+  pointAt,
   standingOf,
   standingOfBranch,
   type Lineage,
@@ -85,5 +87,23 @@ describe('a lineage', () => {
     const two = branch('2@2');
     expect(() => extended(two, { epoch: 1, transition: 3, eventId: 3 })).toThrow('goes back');
     expect(() => extended(two, { epoch: 2, transition: 2, eventId: 3 })).toThrow('goes back');
+  });
+});
+
+describe('where a reader of a history stands', () => {
+  it.each`
+    read         | event | now          | goes
+    ${'5@1'}     | ${3}  | ${'9@1'}     | ${'on'}
+    ${'5@1'}     | ${5}  | ${'5@1 9@2'} | ${'on'}
+    ${'5@1'}     | ${5}  | ${'4@1 9@2'} | ${'back'}
+    ${'5@1'}     | ${4}  | ${'4@1 9@2'} | ${'on'}
+    ${'3@1 5@2'} | ${5}  | ${'3@1 9@3'} | ${'back'}
+    ${'5@1'}     | ${5}  | ${'4@1'}     | ${'back'}
+    ${'5@1'}     | ${0}  | ${'2@1 3@2'} | ${'on'}
+  `('at event $event of "$read" it goes $goes in "$now"', ({ read, event, now, goes }) => {
+    const point = pointAt(branch(String(read)), Number(event));
+    const go = () => assertOnBranch({ runId: 'r', lineage: branch(String(now)) }, point);
+    if (goes === 'on') expect(go).not.toThrow();
+    else expect(go).toThrow('went on otherwise');
   });
 });

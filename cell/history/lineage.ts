@@ -6,6 +6,7 @@
  *  1. Items ascend by epoch, transition and event; the last one is the state itself.
  *  2. An epoch has one writer, so two branches that share (transition, epoch) share all before it.
  */
+import { AtollError } from '../../kernel/errors.ts';
 import { invariant } from '../../kernel/invariant.ts';
 
 /** The last transition, and the last event, that the branch has of this epoch. */
@@ -33,6 +34,33 @@ export function extended(lineage: Lineage, item: LineageItem): Lineage {
 export function epochOf(lineage: Lineage, transition: number): number | undefined {
   if (transition < 1) return undefined;
   return lineage.find((item) => transition <= item.transition)?.epoch;
+}
+
+/** An event of a run, by which its branch is known: two that share (event, epoch) share all events before it. */
+export type BranchPoint = { readonly eventId: number; readonly epoch: number };
+
+/** The point at that event; undefined for one that the branch has not. */
+export function pointAt(lineage: Lineage, eventId: number): BranchPoint | undefined {
+  if (eventId < 1) return undefined;
+  const item = lineage.find((each) => eventId <= each.eventId);
+  return item && { eventId, epoch: item.epoch };
+}
+
+/**
+ * For who goes on reading a history.
+ * @param branch where the reader is; undefined: anywhere
+ * @throws AtollError `invalid-argument` where the run has another branch by now
+ */
+export function assertOnBranch(
+  run: { readonly runId: string; readonly lineage: Lineage },
+  branch: BranchPoint | undefined,
+): void {
+  if (branch === undefined) return;
+  if (pointAt(run.lineage, branch.eventId)?.epoch === branch.epoch) return;
+  throw new AtollError(
+    'invalid-argument',
+    `the history of run ${run.runId} went on otherwise after a failover: event ${branch.eventId} is another one now, or gone; read it from its first event`,
+  );
 }
 
 /** The last transition and event that both branches have; zeros when they share nothing. */

@@ -5,6 +5,7 @@
  * Errors: `unavailable` when the shard is not owned here or its storage is away; `resource-exhausted` when its tail or
  * queue is full; `not-found` for an unknown execution; what `decide` refuses.
  */
+import type { BranchPoint, Lineage } from '../history/lineage.ts';
 import type { ExecutionState, RunState, TaskStart } from '../history/state.ts';
 import type { Reply } from '../history/decision.ts';
 import type { RunInput, StartInput } from '../history/input.ts';
@@ -30,6 +31,15 @@ export type RunView = {
   readonly state: RunState;
   readonly start?: TaskStart | undefined;
   readonly execution: ExecutionState;
+};
+
+/** Events that are asked for; none after `toEventId`, and at most about `maxBytes` (at least one event if any). */
+export type HistoryRange = {
+  readonly fromEventId: number;
+  readonly toEventId: number;
+  readonly maxBytes: number;
+  /** Only from a branch that has this point: events that go on with others, or end with one that was named before. */
+  readonly branch?: BranchPoint | undefined;
 };
 
 /** Encoded events `from … to` (inclusive), as concatenated `History.events` entries; several chunks, in order. */
@@ -77,12 +87,12 @@ export interface Engine {
   /** The run as of a moment after the call came in. */
   read(target: Target, call: CallContext): Promise<RunView>;
 
-  /** Stored events from an id on, at most about `maxBytes` (at least one event if any), none after `toEventId`. */
+  /** Stored events, and the branch that they are of. Errors: `invalid-argument` if that has not the point asked for. */
   history(
     run: RunRef,
-    range: { readonly fromEventId: number; readonly toEventId: number; readonly maxBytes: number },
+    range: HistoryRange,
     call: CallContext,
-  ): Promise<HistoryPage>;
+  ): Promise<HistoryPage & { readonly lineage: Lineage }>;
 
   /** Resolves once the run has a committed event above `afterEventId` or is closed; rejects when the call ends. */
   waitForEvents(run: RunRef, afterEventId: number, call: CallContext): Promise<void>;

@@ -9,6 +9,7 @@ import { invariant } from '../../kernel/invariant.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { Rng } from '../../kernel/rng.ts';
 import { defaultHistoryLimits, type HistoryLimits, type Reply } from '../history/decision.ts';
+import { assertOnBranch, NO_LINEAGE, type Lineage } from '../history/lineage.ts';
 import type { RunInput, StartInput } from '../history/input.ts';
 import type { Matching, OfferedTask } from '../matching/matching.ts';
 import type { ShardId, ShardLog } from '../storage/shard-log.ts';
@@ -20,6 +21,7 @@ import type {
   CallContext,
   Engine,
   HistoryPage,
+  HistoryRange,
   QueryAnswer,
   QueryOutcome,
   RunRef,
@@ -159,19 +161,21 @@ export class ShardHost implements Engine {
     });
   }
 
-  /** Needs no proof of its own: events up to an id that a proven read or a started task named never change. */
+  /** Needs no proof of its own: events up to one that a proven read or a started task named never change on its branch. */
   async history(
     ref: RunRef,
-    range: { readonly fromEventId: number; readonly toEventId: number; readonly maxBytes: number },
+    { branch, ...range }: HistoryRange,
     call: CallContext,
-  ): Promise<HistoryPage> {
+  ): Promise<HistoryPage & { readonly lineage: Lineage }> {
     const { views, clock, config } = this.#options;
     const ownership = await this.#ownership(ref, call.signal);
     ownership.standing.assertActing(ref.namespaceId);
     const { shard } = ownership;
-    return ownership.at(ref, call.signal, ({ run }) => {
+    return ownership.at(ref, call.signal, async ({ run }) => {
       const { historyId } = run.branch;
-      return readHistory(run, { ...range, historyId }, (from, maxBytes) =>
+      const lineage = run.committed?.lineage ?? NO_LINEAGE;
+      assertOnBranch({ ...ref, lineage }, branch);
+      const page = await readHistory(run, { ...range, historyId }, (from, maxBytes) =>
         withDeadline(
           clock,
           {
@@ -188,6 +192,7 @@ export class ShardHost implements Engine {
             ),
         ),
       );
+      return { ...page, lineage };
     });
   }
 

@@ -5,6 +5,7 @@
 import { AtollError } from '../../../kernel/errors.ts';
 import { encodeEvents } from '../../../wire/event-codec.ts';
 import type { Reply } from '../../history/decision.ts';
+import { assertOnBranch, type Lineage } from '../../history/lineage.ts';
 import type { RunInput, StartInput } from '../../history/input.ts';
 import type { RunState } from '../../history/state.ts';
 import type { OfferedTask } from '../../matching/matching.ts';
@@ -12,6 +13,7 @@ import type {
   CallContext,
   Engine,
   HistoryPage,
+  HistoryRange,
   QueryAnswer,
   QueryOutcome,
   RunRef,
@@ -25,12 +27,6 @@ export type Asked = {
   readonly target: Target;
   readonly input: StartInput | RunInput;
   readonly epoch: number;
-};
-
-type HistoryRange = {
-  readonly fromEventId: number;
-  readonly toEventId: number;
-  readonly maxBytes: number;
 };
 
 export class FakeEngine implements Engine {
@@ -93,8 +89,13 @@ export class FakeEngine implements Engine {
     return { state, execution: { namespaceId, workflowId, current, ledger } };
   }
 
-  async history(run: RunRef, range: HistoryRange, call: CallContext): Promise<HistoryPage> {
+  async history(
+    run: RunRef,
+    range: HistoryRange,
+    call: CallContext,
+  ): Promise<HistoryPage & { readonly lineage: Lineage }> {
     const { state } = await this.read(run, call);
+    assertOnBranch(state, range.branch);
     const last = Math.min(
       range.toEventId,
       state.nextEventId - 1,
@@ -102,7 +103,8 @@ export class FakeEngine implements Engine {
     );
     const chunks: Uint8Array[] = [];
     for (let id = range.fromEventId; id <= last; id++) chunks.push(eventBytes(id));
-    return { chunks, fromEventId: range.fromEventId, toEventId: last };
+    const { lineage } = state;
+    return { chunks, fromEventId: range.fromEventId, toEventId: last, lineage };
   }
 
   waitForEvents(run: RunRef, afterEventId: number, call: CallContext): Promise<void> {

@@ -13,6 +13,7 @@ import type { DecideContext, Decision, LiveRun, WorkflowTaskStartedReply } from 
 import { isOpen, startedAttributes } from '../draft.ts';
 import { toDuration } from '../durations.ts';
 import type { InlinePoll, RunInput } from '../input.ts';
+import { pointAt } from '../lineage.ts';
 import type { PendingWorkflowTask, RunState, TaskStart } from '../state.ts';
 import { normalQueue } from './schedule.ts';
 
@@ -72,6 +73,7 @@ export function startedReply(state: RunState, start: TaskStart): WorkflowTaskSta
     taskQueue: state.start.taskQueue,
     previousStartedEventId: state.lastCompletedStartedEventId,
     lastStoredEventId: state.nextEventId - 1,
+    branch: pointAt(state.lineage, state.nextEventId - 1),
     virtualEvents: virtualEvents(state, task, start),
   };
 }
