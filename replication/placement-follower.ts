@@ -6,8 +6,8 @@
  *  1. A placement is told until the shards have acted on it, or a newer one came.
  *  2. One telling a namespace at a time.
  */
-import type { Replicas } from '../cell/shard/replicas.ts';
-import type { FleetMap, Placement } from '../fleet/map.ts';
+import type { Replicas } from '../cell/shard/replicas/replicas.ts';
+import type { FleetMap, Namespace } from '../fleet/map.ts';
 import { sleep, type Clock } from '../kernel/clock.ts';
 import { withDeadline } from '../kernel/deadline.ts';
 import { toAtollError } from '../kernel/errors.ts';
@@ -27,7 +27,8 @@ export type PlacementFollowerParts = {
 
 export class PlacementFollower {
   readonly #parts: PlacementFollowerParts;
-  readonly #told = new Map<string, Placement>();
+  /** By namespace, as `standingOf` has it. */
+  readonly #told = new Map<string, string>();
   readonly #telling = new Set<string>();
   readonly #closing = new AbortController();
   readonly #unfollow: () => void;
@@ -44,11 +45,13 @@ export class PlacementFollower {
   }
 
   #look(map: FleetMap): void {
-    for (const [id, { placement }] of Object.entries(map.namespaces)) {
-      const { replicas } = placement;
+    for (const [id, namespace] of Object.entries(map.namespaces)) {
+      const { replicas, epoch } = namespace.placement;
       if (!replicas.includes(this.#parts.cellId)) continue;
-      if (replicas.length < 2 && placement.epoch === 1) continue;
-      if (!this.#telling.has(id) && !same(this.#told.get(id), placement)) void this.#tell(id);
+      // Never closed. One whose move was given up has a single replica again, and may be closed.
+      if (replicas.length < 2 && epoch === 1 && !namespace.moves?.length) continue;
+      if (this.#telling.has(id) || this.#told.get(id) === standingOf(namespace)) continue;
+      void this.#tell(id);
     }
   }
 
@@ -57,12 +60,15 @@ export class PlacementFollower {
     const { signal } = this.#closing;
     this.#telling.add(namespaceId);
     for (;;) {
-      const placement = map.namespaceById(namespaceId)?.placement;
-      if (!placement || signal.aborted || same(this.#told.get(namespaceId), placement)) break;
+      const namespace = map.namespaceById(namespaceId);
+      const standing = namespace && standingOf(namespace);
+      if (!standing || signal.aborted || this.#told.get(namespaceId) === standing) break;
+      // Some shards may act on this one, even if it is not told to all.
+      this.#told.delete(namespaceId);
       try {
         const options = { what: 'telling the shards', timeoutMs: TELL_MS, parent: signal };
         await withDeadline(clock, options, (each) => replicas.observe(namespaceId, each));
-        this.#told.set(namespaceId, placement);
+        this.#told.set(namespaceId, standing);
       } catch (error) {
         if (signal.aborted) break;
         const fields = { namespaceId, error: toAtollError(error).message };
@@ -74,12 +80,12 @@ export class PlacementFollower {
   }
 }
 
-function same(a: Placement | undefined, b: Placement): boolean {
-  return (
-    a !== undefined &&
-    a.active === b.active &&
-    a.epoch === b.epoch &&
-    a.state.kind === b.state.kind &&
-    a.replicas.length === b.replicas.length
-  );
+/**
+ * What shards act on. How the newest move ended is part of it: a shard may be closed by a handover that this cell's map never
+ * showed, because the cell was down then, and the placement is as before.
+ */
+function standingOf({ placement, moves }: Namespace): string {
+  const { active, epoch, state, replicas } = placement;
+  const newest = moves?.at(-1);
+  return [active, epoch, state.kind, replicas.length, newest?.id, newest?.outcome].join(' ');
 }
