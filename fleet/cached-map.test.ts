@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { AtollError } from '../kernel/errors.ts';
 import { silentLog } from '../kernel/log.ts';
 import { VirtualClock } from '../kernel/testing/virtual-clock.ts';
 import { CachedFleetMap } from './cached-map.ts';
@@ -8,6 +9,7 @@ import type { FleetMap } from './map.ts';
 import { MemoryFleetMap } from './memory/fleet-map.ts';
 import { activate, registerNamespace } from './table.ts';
 import type { FleetMapStore } from './fleet-map.ts';
+import { updateMap } from './update.ts';
 
 describe('the followed fleet map', () => {
   it('finds namespaces by name and id, deleted ones by id only', async () => {
@@ -84,6 +86,59 @@ describe('the followed fleet map', () => {
     });
   });
 
+  it('asks a store that was away at the start until it answers: nobody announces what changed before', async () => {
+    const moved = must(activate(twoCells('a'), { namespaceId: 'id-of-a', cell: 'west', epoch: 1 }));
+    const clock = new VirtualClock();
+    let away = true;
+    let reads = 0;
+    const store: FleetMapStore = {
+      ...deaf(new MemoryFleetMap(moved)),
+      read: async () => {
+        reads += 1;
+        if (away) throw new AtollError('unavailable', 'away');
+        return moved;
+      },
+    };
+    const lastKnown = memoryLastKnown(twoCells('a'));
+    const cached = await CachedFleetMap.open({ store, log: silentLog, clock, lastKnown });
+    await clock.advanceSettled(10_000);
+    expect(cached.namespaceByName('a')?.placement.active).toBe('east');
+    away = false;
+    await clock.advanceSettled(10_000);
+    expect(cached.namespaceByName('a')?.placement.active).toBe('west');
+    const enough = reads;
+    await clock.advanceSettled(60_000);
+    expect(reads).toBe(enough);
+  });
+
+  it('asks no more once it is closed', async () => {
+    const clock = new VirtualClock();
+    const store = new MemoryFleetMap();
+    store.setAway(true);
+    const lastKnown = memoryLastKnown(twoCells('a'));
+    const cached = await CachedFleetMap.open({ store, log: silentLog, clock, lastKnown });
+    await cached.close();
+    await clock.advanceSettled(10_000);
+    expect(clock.pendingCount).toBe(0);
+  });
+
+  it('hears of a change that was made while its first read was on the way', async () => {
+    const memory = new MemoryFleetMap(twoCells('a'));
+    const ask = { namespaceId: 'id-of-a', cell: 'west', epoch: 1 };
+    const store: FleetMapStore = {
+      read: async (signal) => {
+        const read = await memory.read(signal);
+        await updateMap(memory, (map) => activate(map, ask), signal);
+        return read;
+      },
+      compareAndSet: (revision, next, signal) => memory.compareAndSet(revision, next, signal),
+      watch: (listener) => memory.watch(listener),
+    };
+    const cached = await CachedFleetMap.open({ store, log: silentLog, clock: new VirtualClock() });
+    await Promise.resolve();
+    expect(cached.namespaceByName('a')?.placement.active).toBe('west');
+  });
+
   it('refuses a store that went back, at the start and later', async () => {
     const moved = must(activate(twoCells('a'), { namespaceId: 'id-of-a', cell: 'west', epoch: 1 }));
     const lastKnown = memoryLastKnown(moved);
@@ -140,6 +195,15 @@ describe('the followed fleet map', () => {
     });
   });
 });
+
+/** Announces nothing. */
+function deaf(store: FleetMapStore): FleetMapStore {
+  return {
+    read: (signal) => store.read(signal),
+    compareAndSet: (revision, next, signal) => store.compareAndSet(revision, next, signal),
+    watch: () => () => {},
+  };
+}
 
 function memoryLastKnown(map?: FleetMap): LastKnownMap {
   let saved = map;

@@ -8,19 +8,23 @@
  *  1. The map never goes back: revision and every epoch only grow here, whatever the store says.
  *  2. With the store away the last accepted map goes on counting, also over a restart if a LastKnownMap is given.
  *  3. At most one read of the store is running and one waiting, however many callers ask (P11).
+ *  4. No change is missed: it listens before it reads, and what changed before it listened it asks for until the store
+ *     has answered.
  */
-import type { Clock } from '../kernel/clock.ts';
+import { sleep, type Clock } from '../kernel/clock.ts';
 import { withDeadline } from '../kernel/deadline.ts';
 import { toAtollError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import type { FleetMapStore, Unsubscribe } from './fleet-map.ts';
 import type { LastKnownMap } from './last-known-map.ts';
-import type { Cell, FleetMap, Namespace } from './map.ts';
+import { EMPTY_FLEET_MAP, type Cell, type FleetMap, type Namespace } from './map.ts';
 import { goesBack, type Change } from './table.ts';
 import { updateMap } from './update.ts';
 
 /** A store that has not answered by then is away. */
 const READ_DEADLINE_MS = 5_000;
+/** Between reads of a store that was away at the start. */
+const ASK_AGAIN_MS = 1_000;
 
 export type CachedFleetMapParts = {
   readonly store: FleetMapStore;
@@ -36,6 +40,9 @@ export class CachedFleetMap {
   #map: FleetMap;
   #byName: ReadonlyMap<string, Namespace>;
   #unwatch: Unsubscribe = () => {};
+  readonly #closing = new AbortController();
+  /** Whether the store has told what there is since this follower listens. */
+  #heard = false;
   #running: Promise<void> | undefined;
   #waiting: Promise<void> | undefined;
   #saving: Promise<void> | undefined;
@@ -52,22 +59,23 @@ export class CachedFleetMap {
    */
   static async open(parts: CachedFleetMapParts): Promise<CachedFleetMap> {
     const known = await loadLastKnown(parts);
-    let cached: CachedFleetMap;
+    const cached = new CachedFleetMap(parts, known ?? EMPTY_FLEET_MAP);
+    cached.#unwatch = parts.store.watch((map) => cached.#hear(map));
     try {
-      const current = await readInTime(parts);
-      cached = new CachedFleetMap(parts, known ?? current);
-      cached.#accept(current);
+      cached.#hear(await readInTime(parts));
       cached.#save();
     } catch (thrown) {
       const error = toAtollError(thrown);
-      if (known === undefined) throw error;
+      if (known === undefined) {
+        await cached.close();
+        throw error;
+      }
       parts.log.warn(
         { error: error.message, revision: known.revision },
         'Starting from the last known fleet map.',
       );
-      cached = new CachedFleetMap(parts, known);
+      void cached.#askUntilHeard();
     }
-    cached.#unwatch = parts.store.watch((map) => cached.#accept(map));
     return cached;
   }
 
@@ -114,6 +122,7 @@ export class CachedFleetMap {
 
   /** Stops following and waits until the last map is saved. */
   async close(): Promise<void> {
+    this.#closing.abort();
     this.#unwatch();
     this.#listeners.clear();
     await this.#running;
@@ -129,7 +138,7 @@ export class CachedFleetMap {
 
   async #read(): Promise<void> {
     try {
-      this.#accept(await readInTime(this.#parts));
+      this.#hear(await readInTime(this.#parts));
     } catch (thrown) {
       const error = toAtollError(thrown).message;
       this.#parts.log.warn(
@@ -137,6 +146,20 @@ export class CachedFleetMap {
         'The fleet map store is away: the last known map counts.',
       );
     }
+  }
+
+  async #askUntilHeard(): Promise<void> {
+    const { signal } = this.#closing;
+    for (;;) {
+      await sleep(this.#parts.clock, ASK_AGAIN_MS, signal).catch(() => {});
+      if (this.#heard || signal.aborted) return;
+      await this.refresh();
+    }
+  }
+
+  #hear(map: FleetMap): void {
+    this.#heard = true;
+    this.#accept(map);
   }
 
   #accept(map: FleetMap): void {

@@ -22,6 +22,9 @@ export interface FleetMapStore {
   read(signal: AbortSignal): Promise<FleetMap>;
   /** Stores `next`, whose revision is `expectedRevision + 1`, if the stored revision is the expected one. */
   compareAndSet(expectedRevision: number, next: FleetMap, signal: AbortSignal): Promise<SetOutcome>;
-  /** Calls the listener with each new map that is seen, from now on. Goes on by itself after the store was away. */
+  /**
+   * Calls the listener with each map that is set from now on, as far as it is seen, and perhaps with the one that is there.
+   * Goes on by itself after the store was away.
+   */
   watch(listener: (map: FleetMap) => void): Unsubscribe;
 }

@@ -73,6 +73,26 @@ describe('the fleet map in a directory', () => {
     }
   });
 
+  it('shows a listener a map that could not be read for a while, at the same revision', async () => {
+    const directory = await newDirectory();
+    const map = await store(directory, twoCells('default'));
+    const path = join(directory, `${String(map.revision).padStart(12, '0')}.json`);
+    await writeFile(path, '{');
+    let unread = () => {};
+    const heardOf = new Promise<void>((resolve) => (unread = resolve));
+    const log = { ...silentLog, error: unread };
+    const opened = await FileFleetMap.open(directory, { ...parts, log });
+    const seen = new Promise<FleetMap>((resolve) => {
+      const unwatch = opened.watch((newest) => {
+        unwatch();
+        resolve(newest);
+      });
+    });
+    await heardOf;
+    await store(directory, map);
+    expect(await seen).toEqual(map);
+  });
+
   it('says what to do when the directory cannot be made', async () => {
     const file = join(await newDirectory(), 'a-file');
     await writeFile(file, '');

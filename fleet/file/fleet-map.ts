@@ -113,10 +113,14 @@ export class FileFleetMap implements FleetMapStore {
     return () => watching.abort();
   }
 
-  /** Looks after every notice and at least every POLL_MS; a directory that is away is looked at again. */
+  /**
+   * Looks after every notice and at least every POLL_MS; a directory that is away, or a map that cannot be read, is looked at
+   * again. What is there at first is shown as well: nobody knows whether it came before or after the listener's own read.
+   */
   async #follow(listener: (map: FleetMap) => void, stopped: AbortSignal): Promise<void> {
     const bell = new Bell(this.#directory, stopped);
-    let seen = await this.#revisionOrUndefined();
+    let seen: number | undefined;
+    let unread: number | undefined;
     while (!stopped.aborted) {
       await bell.wait(this.#parts.clock);
       const newest = stopped.aborted ? undefined : await this.#revisionOrUndefined();
@@ -127,7 +131,8 @@ export class FileFleetMap implements FleetMapStore {
         if (!stopped.aborted) listener(map);
       } catch (error) {
         if (stopped.aborted) return;
-        seen = newest; // said once, not at every poll
+        if (unread === newest) continue; // said once, not at every poll
+        unread = newest;
         this.#parts.log.error({ error: messageOf(error) }, 'The fleet map cannot be read.');
       }
     }
