@@ -134,7 +134,7 @@ export const forbidden: readonly IForbiddenRuleType[] = [
     from: { path: '^replication/sql/', pathNot: [TESTS] },
     to: {
       path: '^cell/',
-      pathNot: '^cell/(storage/sql/(database|binary-array)|shard/loss)\\.ts$',
+      pathNot: '^cell/(storage/sql/(database|binary-array)|shard/replicas/loss)\\.ts$',
     },
   },
   {

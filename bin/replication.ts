@@ -8,7 +8,7 @@
  *  1. Until `start` nothing is received: calls are told to come again.
  */
 import type { SecureClientSessionOptions } from 'node:http2';
-import type { LaneFeed, Replicas } from '../cell/shard/replicas.ts';
+import type { LaneFeed, Replicas } from '../cell/shard/replicas/replicas.ts';
 import type { CachedFleetMap } from '../fleet/cached-map.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { AtollError } from '../kernel/errors.ts';
@@ -22,7 +22,7 @@ import type { DeadLetters } from '../replication/dead-letters.ts';
 import { ImageParts } from '../replication/receiver/image-parts.ts';
 import { LaneSender } from '../replication/lanes/lane-sender.ts';
 import { LossRecorder } from '../replication/losses/loss-recorder.ts';
-import type { LossKeeper } from '../cell/shard/loss.ts';
+import type { LossKeeper } from '../cell/shard/replicas/loss.ts';
 import type { Losses } from '../replication/losses/losses.ts';
 import { PlacementFollower } from '../replication/placement-follower.ts';
 import { Receiver } from '../replication/receiver/receiver.ts';

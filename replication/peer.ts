@@ -11,7 +11,7 @@
  * not know of the replica (yet); `permission-denied` for another namespace's data; `invalid-argument` for unreadable bytes.
  */
 import type { RunRef } from '../cell/shard/engine.ts';
-import type { ApplyOutcome, RunDigest } from '../cell/shard/replicas.ts';
+import type { ApplyOutcome, RunDigest } from '../cell/shard/replicas/replicas.ts';
 
 /** What the source says of a lane beside its data: the target's estimate of a loss is made of it. */
 export type LaneBacklog = {

@@ -13,8 +13,8 @@ import { AtollError } from '../kernel/errors.ts';
 import { decodeCbor, encodeCbor } from '../wire/cbor.ts';
 import type { CurrentRun, LedgerEntry } from '../cell/history/execution.ts';
 import { decodeState, encodeState, type EncodedState } from '../cell/history/state-codec.ts';
-import { decodeRecord, encodeRecord } from '../cell/shard/record-codec.ts';
-import type { ReplicatedStep, RunDigest, RunImage } from '../cell/shard/replicas.ts';
+import { decodeRecord, encodeRecord } from '../cell/shard/log/record-codec.ts';
+import type { ReplicatedStep, RunDigest, RunImage } from '../cell/shard/replicas/replicas.ts';
 
 export function encodeReplicatedStep(step: ReplicatedStep): Uint8Array {
   return encodeRecord([step]);

@@ -4,15 +4,15 @@ import type { Log } from '../../kernel/log.ts';
 import type { Rng } from '../../kernel/rng.ts';
 import type { HistoryLimits } from '../history/decision.ts';
 import type { Matching } from '../matching/matching.ts';
-import type { CachedRun } from './cached.ts';
+import type { CachedRun } from './runs/cached.ts';
 import type { ShardConfig } from './config.ts';
-import type { IndexWriter } from './index-writer.ts';
-import type { LossBook } from './loss-book.ts';
+import type { IndexWriter } from './views/index-writer.ts';
+import type { LossBook } from './replicas/loss-book.ts';
 import type { PlacementView } from './mark.ts';
-import type { LaneFeed } from './replicas.ts';
-import type { LogWriter } from './log-writer.ts';
-import type { ReadBarrier } from './read-barrier.ts';
-import type { ViewLoader } from './view-loader.ts';
+import type { LaneFeed } from './replicas/replicas.ts';
+import type { LogWriter } from './log/log-writer.ts';
+import type { ReadBarrier } from './log/read-barrier.ts';
+import type { ViewLoader } from './views/view-loader.ts';
 
 export type HostParts = {
   readonly clock: Clock;

@@ -10,8 +10,8 @@ import { applyTransition } from '../history/history.ts';
 import type { LogRow, Seq } from '../storage/shard-log.ts';
 import { isDamage } from './damage.ts';
 import type { Ownership } from './ownership.ts';
-import { beside } from './run-book.ts';
-import { decodeRecord, type Adoption, type DecodedStep, type Removal } from './record-codec.ts';
+import { beside } from './runs/run-book.ts';
+import { decodeRecord, type Adoption, type DecodedStep, type Removal } from './log/record-codec.ts';
 
 type ReplayStep = { readonly seq: Seq; readonly step: DecodedStep };
 type ReplayAdoption = { readonly seq: Seq; readonly adoption: Adoption };

@@ -14,8 +14,8 @@ import type { RunInput, StartInput } from '../history/input.ts';
 import type { Matching, OfferedTask } from '../matching/matching.ts';
 import type { ShardId, ShardLog } from '../storage/shard-log.ts';
 import type { ShardViews } from '../storage/views.ts';
-import type { CachedRun } from './cached.ts';
-import { Checkpointer } from './checkpointer.ts';
+import type { CachedRun } from './runs/cached.ts';
+import { Checkpointer } from './views/checkpointer.ts';
 import type { ShardConfig } from './config.ts';
 import type {
   CallContext,
@@ -30,21 +30,21 @@ import type {
   Target,
   WorkflowQuery,
 } from './engine.ts';
-import { IndexWriter, type IndexPort } from './index-writer.ts';
-import { LogWriter } from './log-writer.ts';
-import { readHistory } from './history-reader.ts';
+import { IndexWriter, type IndexPort } from './views/index-writer.ts';
+import { LogWriter } from './log/log-writer.ts';
+import { readHistory } from './runs/history-reader.ts';
 import type { HostParts } from './host-parts.ts';
 import type { Ownership } from './ownership.ts';
-import { QueryDesk } from './query-desk.ts';
-import { LossBook } from './loss-book.ts';
-import type { LossKeeper } from './loss.ts';
-import { noLanes, type LaneFeed, type Replicas } from './replicas.ts';
-import { ReadBarrier } from './read-barrier.ts';
-import type { Found } from './shard-memory.ts';
+import { QueryDesk } from './runs/query-desk.ts';
+import { LossBook } from './replicas/loss-book.ts';
+import type { LossKeeper } from './replicas/loss.ts';
+import { noLanes, type LaneFeed, type Replicas } from './replicas/replicas.ts';
+import { ReadBarrier } from './log/read-barrier.ts';
+import type { Found } from './runs/shard-memory.ts';
 import { shardOf } from './shard-of.ts';
 import { ShardOwner, type Stop } from './shard-owner.ts';
-import { ShardReplicas } from './shard-replicas.ts';
-import { ViewLoader } from './view-loader.ts';
+import { ShardReplicas } from './replicas/shard-replicas.ts';
+import { ViewLoader } from './views/view-loader.ts';
 
 export type ShardHostOptions = {
   readonly log: ShardLog;

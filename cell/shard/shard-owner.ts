@@ -12,15 +12,15 @@ import { AtollError } from '../../kernel/errors.ts';
 import { InvariantError } from '../../kernel/invariant.ts';
 import type { RangeId, ShardId, ShardLog, Verdict } from '../storage/shard-log.ts';
 import type { ShardViews } from '../storage/views.ts';
-import { lookBack, type Acknowledged } from './acknowledged.ts';
+import { lookBack, type Acknowledged } from './log/acknowledged.ts';
 import type { Ending } from './ending.ts';
 import type { HostParts } from './host-parts.ts';
-import { decodeNotes } from './notes.ts';
+import { decodeNotes } from './log/notes.ts';
 import { Ownership } from './ownership.ts';
 import { replayTail } from './recovery.ts';
-import { Scanner, type ScanCounts } from './scanner.ts';
-import { takeOver, type Taken } from './takeover.ts';
-import { ViewReader, type PendingKind } from './view-reader.ts';
+import { Scanner, type ScanCounts } from './work/scanner.ts';
+import { takeOver, type Taken } from './log/takeover.ts';
+import { ViewReader, type PendingKind } from './views/view-reader.ts';
 
 type Phase =
   | { readonly kind: 'taking'; readonly over: Promise<void>; readonly tell: () => void }

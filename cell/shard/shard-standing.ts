@@ -8,7 +8,7 @@
  *  2. Nothing begins on a mark that is not durable; everything ends on one that is decided.
  */
 import { AtollError } from '../../kernel/errors.ts';
-import type { Batch } from './gather.ts';
+import type { Batch } from './log/gather.ts';
 import { dueMark, isActing, type Mark, type PlacementView } from './mark.ts';
 import { NamespaceMarks } from './namespace-marks.ts';
 import { notActing } from './refusals.ts';

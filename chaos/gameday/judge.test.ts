@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { LostExecution } from '../../cell/shard/loss.ts';
+import type { LostExecution } from '../../cell/shard/replicas/loss.ts';
 import { doubled, lostSpanMs, missingOf, unexplained } from './judge.ts';
 import type { Acknowledged } from './load.ts';
 

@@ -1,6 +1,6 @@
 /** The loss report as `atoll loss-report --json` prints it, as plain data again. */
 import type { AdminResponse } from '../../wire/atoll/admin.ts';
-import type { LossOutcome, LostExecution } from '../../cell/shard/loss.ts';
+import type { LossOutcome, LostExecution } from '../../cell/shard/replicas/loss.ts';
 import type { LossReport } from '../../replication/losses/loss-report.ts';
 import type { Fleet } from './fleet.ts';
 

@@ -7,7 +7,7 @@
 import { applyTransition } from '../../cell/history/history.ts';
 import type { BufferedEvent, RunState } from '../../cell/history/state.ts';
 import type { Transition } from '../../cell/history/transition.ts';
-import { decodeRecord } from '../../cell/shard/record-codec.ts';
+import { decodeRecord } from '../../cell/shard/log/record-codec.ts';
 import type { HistoryEvent } from '../../wire/events.ts';
 import { fromPayloads } from './order-process.ts';
 import type { SeenRow } from './watched-database.ts';

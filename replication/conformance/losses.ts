@@ -1,6 +1,6 @@
 /** The conformance suite of the losses' port: every adapter passes it. */
 import { beforeEach, expect, it } from 'vitest';
-import type { LostExecution } from '../../cell/shard/loss.ts';
+import type { LostExecution } from '../../cell/shard/replicas/loss.ts';
 import type { Losses } from '../losses/losses.ts';
 
 const NAMESPACE = '11111111-1111-4111-8111-111111111111';

@@ -5,7 +5,7 @@
  *  1. Nothing is closed unless the map, seen by this cell, holds the handover of that move with this cell active (PROTOCOLS 8).
  *  2. Only the active cell repairs another: a standby's copy never replaces what the active one has.
  */
-import type { Replicas } from '../../cell/shard/replicas.ts';
+import type { Replicas } from '../../cell/shard/replicas/replicas.ts';
 import type { Namespace } from '../../fleet/map.ts';
 import { sleep, type Clock } from '../../kernel/clock.ts';
 import { AtollError } from '../../kernel/errors.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { UNREADABLE, type RunDigest } from '../../cell/shard/replicas.ts';
+import { UNREADABLE, type RunDigest } from '../../cell/shard/replicas/replicas.ts';
 import { compareDigests } from './digest-verdict.ts';
 
 const ref = { namespaceId: 'ns', workflowId: 'w', runId: 'r' };

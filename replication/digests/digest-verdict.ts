@@ -5,7 +5,7 @@
  *  1. Digests at different transitions say nothing, unless both sides stand still.
  *  2. What cannot be read equals nothing, not even its like.
  */
-import { UNREADABLE, type RunDigest } from '../../cell/shard/replicas.ts';
+import { UNREADABLE, type RunDigest } from '../../cell/shard/replicas/replicas.ts';
 import type { DigestDifference } from '../control/control.ts';
 
 export type DigestVerdict = DigestDifference['what'] | 'equal' | 'moving' | 'gone';

@@ -10,7 +10,7 @@
  */
 import { isDamage } from '../../cell/shard/damage.ts';
 import type { RunRef } from '../../cell/shard/engine.ts';
-import type { Replicas, RunDigest, RunImage } from '../../cell/shard/replicas.ts';
+import type { Replicas, RunDigest, RunImage } from '../../cell/shard/replicas/replicas.ts';
 import type { ReplicaPeer } from '../peer.ts';
 import { encodeImage } from '../step-codec.ts';
 

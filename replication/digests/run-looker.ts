@@ -9,7 +9,7 @@
  *  2. The looks are further and further apart; all runs that are open share each of them.
  */
 import type { RunRef } from '../../cell/shard/engine.ts';
-import type { Replicas, RunDigest } from '../../cell/shard/replicas.ts';
+import type { Replicas, RunDigest } from '../../cell/shard/replicas/replicas.ts';
 import { sleep, type Clock } from '../../kernel/clock.ts';
 import type { ReplicationConfig } from '../config.ts';
 import type { ReplicaPeer } from '../peer.ts';

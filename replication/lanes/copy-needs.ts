@@ -4,7 +4,7 @@
  * Invariants
  *  1. Nothing is left out that the other side could need: a losing branch is sent too, so that it is kept there (PROTOCOLS 9).
  */
-import type { RunDigest } from '../../cell/shard/replicas.ts';
+import type { RunDigest } from '../../cell/shard/replicas/replicas.ts';
 
 /** Whether the other side needs the run's image. */
 export function needsImage(mine: RunDigest, theirs: RunDigest | undefined): boolean {

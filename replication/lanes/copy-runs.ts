@@ -7,7 +7,7 @@
  *  2. A call asks for `copyPageRuns` digests at most: a page is longer where many runs are in no view yet.
  */
 import type { RunRef } from '../../cell/shard/engine.ts';
-import type { RunDigest } from '../../cell/shard/replicas.ts';
+import type { RunDigest } from '../../cell/shard/replicas/replicas.ts';
 import { needsImage } from './copy-needs.ts';
 import { callTarget, timed, type LaneParts } from './lane-parts.ts';
 import { parkRun } from './park-run.ts';

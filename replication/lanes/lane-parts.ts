@@ -1,5 +1,5 @@
 /** What the parts of a lane share: its memory, its target and its ports. */
-import type { Replicas } from '../../cell/shard/replicas.ts';
+import type { Replicas } from '../../cell/shard/replicas/replicas.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { withDeadline } from '../../kernel/deadline.ts';
 import type { Log } from '../../kernel/log.ts';

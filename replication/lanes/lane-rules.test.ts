@@ -1,6 +1,6 @@
 /** The pure rules of lanes: cursors, positions, quota, digests, the map. */
 import { describe, expect, it } from 'vitest';
-import type { RunDigest } from '../../cell/shard/replicas.ts';
+import type { RunDigest } from '../../cell/shard/replicas/replicas.ts';
 import type { Seq, ShardId } from '../../cell/storage/shard-log.ts';
 import { replicationConfig } from '../config.ts';
 import { needsImage } from './copy-needs.ts';

@@ -8,7 +8,12 @@
  *  2. Feeding never throws, and never waits: what cannot be queued puts the lane into copy.
  *  3. A namespace that no other cell keeps costs one look-up a step.
  */
-import type { Delivery, LaneFeed, Replicas, ReplicatedStep } from '../../cell/shard/replicas.ts';
+import type {
+  Delivery,
+  LaneFeed,
+  Replicas,
+  ReplicatedStep,
+} from '../../cell/shard/replicas/replicas.ts';
 import type { Seq, ShardId } from '../../cell/storage/shard-log.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { AtollError, toAtollError } from '../../kernel/errors.ts';

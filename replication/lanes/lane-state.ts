@@ -8,7 +8,7 @@
  *     shards that had something in it go to copy from their position.
  *  3. Nothing of a parked run is queued: its dead letter stands for all that follows, and its image repairs it.
  */
-import type { Delivery } from '../../cell/shard/replicas.ts';
+import type { Delivery } from '../../cell/shard/replicas/replicas.ts';
 import type { Seq, ShardId } from '../../cell/storage/shard-log.ts';
 import type { ReplicationConfig } from '../config.ts';
 import { LaneQueue, type LaneEntry } from './lane-queue.ts';

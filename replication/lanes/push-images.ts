@@ -9,7 +9,7 @@
 import { toAtollError } from '../../kernel/errors.ts';
 import { isDamage } from '../../cell/shard/damage.ts';
 import { NO_LINEAGE, type Lineage } from '../../cell/history/lineage.ts';
-import type { ApplyOutcome, RunImage } from '../../cell/shard/replicas.ts';
+import type { ApplyOutcome, RunImage } from '../../cell/shard/replicas/replicas.ts';
 import { callTarget, timed, type LaneParts } from './lane-parts.ts';
 import { settledElsewhere } from './settle-lost.ts';
 import { encodeImage } from '../step-codec.ts';

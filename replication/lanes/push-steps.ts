@@ -10,7 +10,7 @@
  *     refused is dead-lettered, so that it stops its own run alone.
  */
 import { AtollError, toAtollError, type ErrorCode } from '../../kernel/errors.ts';
-import type { ApplyOutcome } from '../../cell/shard/replicas.ts';
+import type { ApplyOutcome } from '../../cell/shard/replicas/replicas.ts';
 import type { LaneEntry } from './lane-queue.ts';
 import { callTarget, type LaneParts } from './lane-parts.ts';
 import { parkRun } from './park-run.ts';

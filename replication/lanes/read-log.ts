@@ -1,5 +1,5 @@
 /** Reads the rows of a shard's log that a lane lacks, trying for as long as a lane may wait. */
-import type { Replicas } from '../../cell/shard/replicas.ts';
+import type { Replicas } from '../../cell/shard/replicas/replicas.ts';
 import type { Seq, ShardId } from '../../cell/storage/shard-log.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { withDeadline } from '../../kernel/deadline.ts';

@@ -1,5 +1,5 @@
 /** A committed row as queue entries: each step encoded once, whatever the number of lanes that take it. */
-import type { ReplicatedStep } from '../../cell/shard/replicas.ts';
+import type { ReplicatedStep } from '../../cell/shard/replicas/replicas.ts';
 import type { Seq, ShardId } from '../../cell/storage/shard-log.ts';
 import type { LaneEntry } from './lane-queue.ts';
 import { encodeReplicatedStep } from '../step-codec.ts';

@@ -5,7 +5,7 @@
  *  1. Nothing that lost counts as settled before the acting cell has it, or another lane leads there.
  *  2. What lost there and not here waits for the run's image: the branch here is another one since, which may win there.
  */
-import type { ApplyOutcome, Replicas } from '../../cell/shard/replicas.ts';
+import type { ApplyOutcome, Replicas } from '../../cell/shard/replicas/replicas.ts';
 import { timed, type LaneParts } from './lane-parts.ts';
 
 /** `ours`: it is of the branch that this cell has, and acts on. `open`: somebody is still to decide of it. */

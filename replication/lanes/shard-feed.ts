@@ -7,7 +7,7 @@
  *     (the lanes copy).
  *  2. `rowsAfter` is without holes, or undefined: the log no longer has them all.
  */
-import type { ReplicatedStep } from '../../cell/shard/replicas.ts';
+import type { ReplicatedStep } from '../../cell/shard/replicas/replicas.ts';
 import type { Seq, ShardId } from '../../cell/storage/shard-log.ts';
 import type { SavedPosition } from './lane-positions.ts';
 import type { LaneKey } from './lanes-of-map.ts';

@@ -14,7 +14,7 @@ import type { Log } from '../../kernel/log.ts';
 import { retry, type BackOff } from '../../kernel/retry.ts';
 import type { Rng } from '../../kernel/rng.ts';
 import type { LossReport } from './loss-report.ts';
-import type { Loss, LossKeeper, LostExecution } from '../../cell/shard/loss.ts';
+import type { Loss, LossKeeper, LostExecution } from '../../cell/shard/replicas/loss.ts';
 import type { Losses } from './losses.ts';
 
 const SAVE: BackOff = { name: 'loss-save', initialMs: 100, maxMs: 5_000, maxAttempts: 20 };

@@ -1,5 +1,5 @@
 /** The loss report as Markdown: for people who have to tell their customers. */
-import type { LossOutcome, LostExecution } from '../../cell/shard/loss.ts';
+import type { LossOutcome, LostExecution } from '../../cell/shard/replicas/loss.ts';
 import type { LossReport } from './loss-report.ts';
 
 const HEADINGS: Readonly<Record<LossOutcome, string>> = {

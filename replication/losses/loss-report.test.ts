@@ -4,7 +4,7 @@ import { SeededRng } from '../../kernel/testing/seeded-rng.ts';
 import { VirtualClock } from '../../kernel/testing/virtual-clock.ts';
 import { LossRecorder } from './loss-recorder.ts';
 import { lossReportText } from './loss-report-text.ts';
-import type { LostExecution } from '../../cell/shard/loss.ts';
+import type { LostExecution } from '../../cell/shard/replicas/loss.ts';
 import { MemoryLosses } from '../memory/losses.ts';
 
 const ORDER: LostExecution = {

@@ -6,7 +6,7 @@
  *  1. A loss is durable when `add` resolves; one of the same run and epoch replaces the earlier one.
  *  2. `list` gives the losses to the newest winning epoch, by workflow id.
  */
-import type { Loss, LostExecution } from '../../cell/shard/loss.ts';
+import type { Loss, LostExecution } from '../../cell/shard/replicas/loss.ts';
 
 export interface Losses {
   add(losses: readonly Loss[], signal: AbortSignal): Promise<void>;

@@ -1,6 +1,6 @@
 /** Losses in memory: for cells in memory, tests and the simulator. Bounded per namespace. */
-import type { LostExecution } from '../../cell/shard/loss.ts';
-import type { Loss } from '../../cell/shard/loss.ts';
+import type { LostExecution } from '../../cell/shard/replicas/loss.ts';
+import type { Loss } from '../../cell/shard/replicas/loss.ts';
 import type { Losses } from '../losses/losses.ts';
 
 const MAX_LOSSES = 100_000;

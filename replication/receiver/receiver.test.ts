@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../kernel/testing/virtual-clock.ts';
-import type { RunImage } from '../../cell/shard/replicas.ts';
+import type { RunImage } from '../../cell/shard/replicas/replicas.ts';
 import { Receiver } from './receiver.ts';
 import { SourceReports } from './source-reports.ts';
 import { encodeImage, encodeReplicatedStep } from '../step-codec.ts';

@@ -19,7 +19,7 @@ import type {
   ReplicatedStep,
   RunDigest,
   RunImage,
-} from '../../cell/shard/replicas.ts';
+} from '../../cell/shard/replicas/replicas.ts';
 import type { Seq, ShardId } from '../../cell/storage/shard-log.ts';
 import type { Namespace } from '../../fleet/map.ts';
 import { AtollError, toAtollError } from '../../kernel/errors.ts';

@@ -3,7 +3,7 @@ import { AtollError } from '../../kernel/errors.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { Rng } from '../../kernel/rng.ts';
 import type { RunRef } from '../../cell/shard/engine.ts';
-import type { ApplyOutcome, RunDigest } from '../../cell/shard/replicas.ts';
+import type { ApplyOutcome, RunDigest } from '../../cell/shard/replicas/replicas.ts';
 import {
   DIGESTS,
   PROBE,

@@ -1,7 +1,7 @@
 /** What our ports say, in the messages of `atoll.replication.v1`, and back. */
 import { AtollError } from '../../kernel/errors.ts';
 import type { RunRef } from '../../cell/shard/engine.ts';
-import type { ApplyOutcome, RunDigest } from '../../cell/shard/replicas.ts';
+import type { ApplyOutcome, RunDigest } from '../../cell/shard/replicas/replicas.ts';
 import type {
   WireAccused,
   WireBacklog,
@@ -13,7 +13,7 @@ import type {
   WireVerifyReport,
 } from '../../wire/atoll/replication.ts';
 import type { DigestDifference, LaneStatus, VerifyReport } from '../control/control.ts';
-import type { LossOutcome } from '../../cell/shard/loss.ts';
+import type { LossOutcome } from '../../cell/shard/replicas/loss.ts';
 import type { LossReport } from '../losses/loss-report.ts';
 import type { LaneBacklog } from '../peer.ts';
 

@@ -2,8 +2,8 @@
 import type { Database } from '../../cell/storage/sql/database.ts';
 import { byteaArray, int8Array, textArray } from '../../cell/storage/sql/binary-array.ts';
 import { decodeCbor, encodeCbor } from '../../wire/cbor.ts';
-import type { LostExecution } from '../../cell/shard/loss.ts';
-import type { Loss } from '../../cell/shard/loss.ts';
+import type { LostExecution } from '../../cell/shard/replicas/loss.ts';
+import type { Loss } from '../../cell/shard/replicas/loss.ts';
 import type { Losses } from '../losses/losses.ts';
 
 const ADD = `

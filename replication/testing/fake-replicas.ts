@@ -12,7 +12,7 @@ import type {
   RunDigest,
   RunImage,
   RunsOfShard,
-} from '../../cell/shard/replicas.ts';
+} from '../../cell/shard/replicas/replicas.ts';
 import type { RunState } from '../../cell/history/state.ts';
 import type { Seq, ShardId } from '../../cell/storage/shard-log.ts';
 

@@ -3,7 +3,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { sleep } from '../../kernel/clock.ts';
 import { AtollError } from '../../kernel/errors.ts';
 import type { RunRef } from '../../cell/shard/engine.ts';
-import type { ApplyOutcome, RunDigest } from '../../cell/shard/replicas.ts';
+import type { ApplyOutcome, RunDigest } from '../../cell/shard/replicas/replicas.ts';
 import type { ImagePush, LaneBacklog, ReplicaPeer, RunsPage, StepPush } from '../peer.ts';
 import type { Receiver } from '../receiver/receiver.ts';
 

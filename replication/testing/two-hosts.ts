@@ -9,7 +9,7 @@ import type { StartInput } from '../../cell/history/input.ts';
 import type { WorkflowTaskStartedReply } from '../../cell/history/decision.ts';
 import type { RunRef } from '../../cell/shard/engine.ts';
 import type { PlacementView } from '../../cell/shard/mark.ts';
-import type { Replicas } from '../../cell/shard/replicas.ts';
+import type { Replicas } from '../../cell/shard/replicas/replicas.ts';
 import type { StartedTask } from '../../cell/shard/engine.ts';
 import type { Seq, ShardId } from '../../cell/storage/shard-log.ts';
 import { settlePromises, VirtualClock } from '../../kernel/testing/virtual-clock.ts';

@@ -6,7 +6,7 @@
 import type { CurrentRun, LedgerEntry } from '../../history/execution.ts';
 import type { BufferedEvent, PendingActivity, RunState } from '../../history/state.ts';
 import { decodeBlob, encodeBlob } from '../blob.ts';
-import { encodeRun, runOfRow } from '../work-rows.ts';
+import { encodeRun, runOfRow } from '../views/work-rows.ts';
 import { executionKey, runKey, type ShardTables } from '../../storage/memory/tables.ts';
 import type { HistoryRow, LedgerRow, RunKey, RunRow } from '../../storage/views.ts';
 import type { SeededRng } from '../../../kernel/testing/seeded-rng.ts';

@@ -23,7 +23,7 @@ import { shardConfig, type ShardConfig } from '../config.ts';
 import type { CallContext, StartedTask } from '../engine.ts';
 import type { PlacementView } from '../mark.ts';
 import type { Ownership } from '../ownership.ts';
-import { noLanes, type Delivery, type ReplicatedStep } from '../replicas.ts';
+import { noLanes, type Delivery, type ReplicatedStep } from '../replicas/replicas.ts';
 import { ShardHost } from '../shard-host.ts';
 import type { Stop } from '../shard-owner.ts';
 

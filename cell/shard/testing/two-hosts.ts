@@ -1,7 +1,7 @@
 /** Two hosts that keep one namespace, a shard each, on virtual time: what one decided is shipped to the other by hand. */
 import type { PlacementView } from '../mark.ts';
-import type { Loss, LossKeeper } from '../loss.ts';
-import type { ApplyOutcome, RunImage } from '../replicas.ts';
+import type { Loss, LossKeeper } from '../replicas/loss.ts';
+import type { ApplyOutcome, RunImage } from '../replicas/replicas.ts';
 import { type Host, NS, ShardLab, wf } from './shard-lab.ts';
 
 export const forever = new AbortController().signal;

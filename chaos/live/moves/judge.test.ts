@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { LossOutcome, LostExecution } from '../../../cell/shard/loss.ts';
+import type { LossOutcome, LostExecution } from '../../../cell/shard/replicas/loss.ts';
 import type { MoveCase } from './cases.ts';
 import {
   endingOf,

@@ -1,5 +1,5 @@
 /** The ports to another cell, over the fleet's ways: its receiver for lanes, its control for orchestrators. */
-import type { ApplyOutcome, RunDigest } from '../../../cell/shard/replicas.ts';
+import type { ApplyOutcome, RunDigest } from '../../../cell/shard/replicas/replicas.ts';
 import type { RunRef } from '../../../cell/shard/engine.ts';
 import { withDeadline } from '../../../kernel/deadline.ts';
 import type {

@@ -3,8 +3,8 @@
  * branches that are neither applied again nor reported (P1). Everything else is judged as in one cell, by the branch that
  * lasted.
  */
-import type { Loss } from '../../../cell/shard/loss.ts';
-import type { RunDigest } from '../../../cell/shard/replicas.ts';
+import type { Loss } from '../../../cell/shard/replicas/loss.ts';
+import type { RunDigest } from '../../../cell/shard/replicas/replicas.ts';
 import type { ChronicledRun } from '../chronicle.ts';
 import type { Evidence } from '../evidence.ts';
 import type { Tally } from '../tally.ts';

@@ -11,7 +11,7 @@ import { epochOf, extended, NO_LINEAGE, type Lineage } from '../../../cell/histo
 import { originOf } from '../../../cell/history/origin.ts';
 import type { RunState } from '../../../cell/history/state.ts';
 import type { Transition } from '../../../cell/history/transition.ts';
-import { decodeRecord } from '../../../cell/shard/record-codec.ts';
+import { decodeRecord } from '../../../cell/shard/log/record-codec.ts';
 import { marksOf, type ChronicledRun, type Taken } from '../chronicle.ts';
 import { fromPayloads } from '../order-process.ts';
 import type { SeenRow } from '../watched-database.ts';

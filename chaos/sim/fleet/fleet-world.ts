@@ -6,7 +6,7 @@
  *  2. Faults stop at a drawn time; from then on the fleet is healthy and must come to rest: every run ended, every move
  *     over, both cells equal (P6, P7).
  */
-import type { RunDigest } from '../../../cell/shard/replicas.ts';
+import type { RunDigest } from '../../../cell/shard/replicas/replicas.ts';
 import { MemoryFleetMap } from '../../../fleet/memory/fleet-map.ts';
 import { EMPTY_FLEET_MAP, type FleetMap } from '../../../fleet/map.ts';
 import { runningMove, type Move } from '../../../fleet/move.ts';

@@ -1,5 +1,5 @@
 /** Losses in memory, all of which a checker can read: the port tells those of the newest epoch only. */
-import type { Loss } from '../../../cell/shard/loss.ts';
+import type { Loss } from '../../../cell/shard/replicas/loss.ts';
 import { MemoryLosses } from '../../../replication/memory/losses.ts';
 
 export class KeptLosses extends MemoryLosses {

@@ -10,7 +10,7 @@ import { FleetAdmission } from '../../../cell/frontend/fleet-admission.ts';
 import type { Frontend } from '../../../cell/frontend/frontend.ts';
 import type { ShardConfig } from '../../../cell/shard/config.ts';
 import { PlacementViews } from '../../../cell/shard/placement-views.ts';
-import type { Replicas } from '../../../cell/shard/replicas.ts';
+import type { Replicas } from '../../../cell/shard/replicas/replicas.ts';
 import type { ShardHost } from '../../../cell/shard/shard-host.ts';
 import type { Stop } from '../../../cell/shard/shard-owner.ts';
 import type { MemoryStore } from '../../../cell/storage/memory/memory-store.ts';

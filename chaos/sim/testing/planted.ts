@@ -1,5 +1,5 @@
 /** Evidence of one small order that ran well, for tests that plant a breach in it. */
-import { encodeRecord, encodeStep } from '../../../cell/shard/record-codec.ts';
+import { encodeRecord, encodeStep } from '../../../cell/shard/log/record-codec.ts';
 import { applyTransition } from '../../../cell/history/history.ts';
 import type { RunState } from '../../../cell/history/state.ts';
 import type { Transition } from '../../../cell/history/transition.ts';

@@ -1,0 +1,126 @@
+/**
+ * What a losing branch held (PROTOCOLS 9): inputs from outside, which the active cell applies once more, and what only can
+ * be reported. Pure.
+ *
+ * An input is recognised by its request id, or the origin that stands for one (history/origin.ts). An input that is applied
+ * again carries that id along, so that after a failover and a failback within the lag it is not applied a third time.
+ */
+import type { EventOf, HistoryEvent } from '../../../wire/events.ts';
+import type { LedgerEntry } from '../../history/execution.ts';
+import type { RunInput } from '../../history/input.ts';
+import type { Change } from '../../history/patch.ts';
+import type { BufferedEvent, RunState } from '../../history/state.ts';
+import type { Transition } from '../../history/transition.ts';
+
+/** An input to apply again, and its name for the report. */
+export type LostInput = { readonly name: string; readonly input: RunInput };
+
+export type LostContent = {
+  readonly inputs: readonly LostInput[];
+  /** Kinds of its events. */
+  readonly events: readonly string[];
+  /** It closed the run. */
+  readonly closes: boolean;
+  /** Scheduled event ids of activity attempts that it had started. */
+  readonly startedActivities: readonly string[];
+};
+
+export const NOTHING_LOST: LostContent = {
+  inputs: [],
+  events: [],
+  closes: false,
+  startedActivities: [],
+};
+
+type FromOutside = Extract<
+  BufferedEvent,
+  { kind: 'WorkflowExecutionSignaled' | 'WorkflowExecutionCancelRequested' }
+>;
+
+/** Of one transition. */
+export function lostInTransition(transition: Transition): LostContent {
+  const { changes, execution } = transition;
+  // What a flush writes came in with an earlier transition, as a buffered event.
+  const flushes = changes.some(({ kind }) => kind === 'buffer-kept');
+  const cancelId = cancelIdOf(execution?.ledger ?? [], transition.runId);
+  return {
+    inputs: changes.flatMap((change) => {
+      const event = isEvent(change) ? (flushes ? undefined : change) : buffered(change);
+      return event ? inputOf(event, cancelId) : [];
+    }),
+    events: changes.filter(isEvent).map(({ kind }) => kind),
+    closes: execution?.current?.closedAt !== undefined,
+    startedActivities: changes.flatMap(startedActivity),
+  };
+}
+
+/** Of a whole branch, of which only its state, the events after the common ancestor and its ledger are known. */
+export function lostInBranch(
+  state: RunState,
+  events: readonly HistoryEvent[],
+  ledger: readonly LedgerEntry[],
+): LostContent {
+  const cancelId = cancelIdOf(ledger, state.runId);
+  return {
+    inputs: [...events, ...state.buffered].flatMap((event) => inputOf(event, cancelId)),
+    events: events.map(({ kind }) => kind),
+    closes: state.closedAt !== undefined,
+    startedActivities: [...state.activities.values()]
+      .filter(({ started }) => started !== undefined)
+      .map(({ scheduled, scheduledEventId }) => scheduled.activityId ?? String(scheduledEventId)),
+  };
+}
+
+/** A run is asked to cancel once; the event does not say by which request, the ledger does. */
+function cancelIdOf(ledger: readonly LedgerEntry[], runId: string): string {
+  return ledger.find((entry) => entry.kind === 'cancel' && entry.runId === runId)?.requestId ?? '';
+}
+
+function inputOf(event: HistoryEvent | BufferedEvent, cancelId: string): readonly LostInput[] {
+  if (event.kind === 'WorkflowExecutionSignaled')
+    return [{ name: signalName(event), input: signal(event) }];
+  if (event.kind !== 'WorkflowExecutionCancelRequested') return [];
+  const { cause, identity } = event.attributes;
+  const input = {
+    kind: 'request-cancel',
+    requestId: cancelId,
+    reason: cause ?? '',
+    identity: identity ?? '',
+  } as const;
+  return [{ name: 'cancel request', input }];
+}
+
+type Signaled = Pick<EventOf<'WorkflowExecutionSignaled'>, 'attributes' | 'links'>;
+
+function signalName({ attributes }: Signaled): string {
+  return `signal ${attributes.signalName ?? ''}`;
+}
+
+function signal({ attributes, links }: Signaled): RunInput {
+  const { signalName: name, input, header, identity, requestId } = attributes;
+  return {
+    kind: 'signal',
+    requestId: requestId ?? '',
+    name: name ?? '',
+    input,
+    header,
+    identity: identity ?? '',
+    links,
+  };
+}
+
+function buffered(change: Change): FromOutside | undefined {
+  if (change.kind !== 'event-buffered') return undefined;
+  const { event } = change;
+  const outside =
+    event.kind === 'WorkflowExecutionSignaled' || event.kind === 'WorkflowExecutionCancelRequested';
+  return outside ? event : undefined;
+}
+
+function startedActivity(change: Change): readonly string[] {
+  return change.kind === 'activity-started' ? [String(change.scheduledEventId)] : [];
+}
+
+function isEvent(change: Change): change is HistoryEvent {
+  return 'eventId' in change;
+}

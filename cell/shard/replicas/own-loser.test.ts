@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import type { Loss, LossKeeper } from './loss.ts';
+import { asIs, forever, image, twoCells } from '../testing/two-hosts.ts';
+import { wf } from '../testing/shard-lab.ts';
+
+/** `a` took a signal of which `b`, active in between, heard nothing; `a` acts again, and its lane copies. */
+async function ownLoser() {
+  const cells = await twoCells();
+  const { a, b, ship, moveHeard } = cells;
+  await a.start('w');
+  await ship('a');
+  await a.signal('w', 'unheard');
+  await moveHeard('2@2', 'b');
+  await b.signal('w', 'won');
+  const won = await image(b, 'w');
+  await moveHeard('3@3', 'a');
+  a.delivery = 'runs';
+  /** What is kept of the branch that lost, and which signals were there when it was kept. */
+  const kept: { readonly loss: Loss; readonly taken: readonly string[] }[] = [];
+  const keeper: LossKeeper = {
+    kept: () => Promise.resolve(undefined),
+    keep: async (loss) => {
+      kept.push({ loss, taken: await taken() });
+    },
+  };
+  const taken = () =>
+    a.ownership.at(wf('w'), forever, ({ execution: { ledger } }) =>
+      ['unheard', 'won'].filter((request) => ledger.find(request) !== undefined),
+    );
+  return { a, won, kept, taken, replicas: a.shards.replicas(keeper) };
+}
+
+test('an acting cell applies again what its own branch held, once that gave way', async () => {
+  const { replicas, won, kept, taken } = await ownLoser();
+  expect(await replicas.adopt(won, asIs, forever)).toEqual({ kind: 'applied' });
+  expect(await taken()).toEqual(['unheard', 'won']);
+  expect(kept.at(-1)?.loss.execution).toMatchObject({
+    outcome: 'rolled-back',
+    reapplied: ['signal go'],
+    transitions: { from: 2, to: 2, epoch: 1 },
+  });
+});
+
+test('what its branch held is told before that gives way: the cell may die before it applied it', async () => {
+  const { replicas, won, kept } = await ownLoser();
+  await replicas.adopt(won, asIs, forever);
+  expect(kept[0]).toMatchObject({
+    taken: ['unheard'],
+    loss: {
+      execution: { outcome: 'signal-undeliverable', rolledBack: ['WorkflowExecutionSignaled'] },
+    },
+  });
+});

@@ -1,0 +1,168 @@
+/**
+ * What another cell sent, made into what a shard's log takes: a step folded over the run as it is, a run as an adoption
+ * (PROTOCOLS 7, 9). replica-writer.ts decides which, and appends it.
+ *
+ * Invariant: events stay the bytes that their source stored.
+ */
+import { sliceEvents } from '../../../wire/event-scan.ts';
+import { applyTransition } from '../../history/history.ts';
+import { currentRun } from '../../history/draft.ts';
+import {
+  endedWith,
+  isOlderPointer,
+  isSaidByEnd,
+  type CurrentRun,
+  type LedgerEntry,
+} from '../../history/execution.ts';
+import type { RunState } from '../../history/state.ts';
+import type { CachedExecution, CachedRun } from '../runs/cached.ts';
+import type { RunRef } from '../engine.ts';
+import type { Adoption, EncodedStep } from '../log/record-codec.ts';
+import type { ReplicatedStep, RunImage } from './replicas.ts';
+
+/** What a shard has of a run and its workflow id. */
+export type Here = {
+  readonly run: CachedRun | undefined;
+  readonly execution: CachedExecution | undefined;
+  /** The other run that was asked for, as it was when it was looked at. */
+  readonly pointed?: RunState | undefined;
+};
+
+export type AdoptionReason = 'ours is older' | 'ours lost';
+
+/** Folds a step over the run as it is. @throws InvariantError where it does not fit */
+export function encodedStep(
+  { transition, events }: ReplicatedStep,
+  run: CachedRun | undefined,
+): EncodedStep {
+  const folded = applyTransition(run?.head, transition);
+  const ids = transition.changes.flatMap((change) => ('eventId' in change ? [change.eventId] : []));
+  return {
+    transition,
+    state: { ...folded, historyBytes: folded.historyBytes + events.length },
+    events,
+    firstEventId: ids[0] ?? 0,
+    lastEventId: ids.at(-1) ?? 0,
+  };
+}
+
+/** A step that leaves the workflow id pointing where it points. */
+export function withoutPointer(step: ReplicatedStep): ReplicatedStep {
+  const { execution, ...rest } = step.transition;
+  const { ledger = [] } = execution ?? {};
+  const kept = ledger.length > 0 ? { execution: { ledger } } : {};
+  return { ...step, transition: { ...rest, ...kept } };
+}
+
+/** A step that points at another run as open, of which the end is known here already: the id points at a run that ended. */
+export function withEnd(step: ReplicatedStep, { pointed }: Here): ReplicatedStep {
+  const { execution } = step.transition;
+  const ended = execution?.current && pointed && endedWith(execution.current, pointed);
+  if (!ended) return step;
+  return {
+    ...step,
+    transition: { ...step.transition, execution: { ...execution, current: ended } },
+  };
+}
+
+/** The other run that the step points its workflow id at, if it does. */
+export function pointedByStep({ transition }: ReplicatedStep): RunRef | undefined {
+  const { namespaceId, workflowId, runId, execution } = transition;
+  const pointed = execution?.current?.runId ?? runId;
+  return pointed === runId ? undefined : { namespaceId, workflowId, runId: pointed };
+}
+
+/** The other run that the image points at, if it does. The pointer counts once that is here: it may never come. */
+export function pointedBy({ state, current }: RunImage): RunRef | undefined {
+  const { namespaceId, workflowId, runId } = state;
+  return current.runId === runId ? undefined : { namespaceId, workflowId, runId: current.runId };
+}
+
+/** The run whole, in the place of what is here. */
+export function adoptionOf(
+  image: RunImage,
+  here: Here,
+  how: { readonly why: AdoptionReason; readonly acts: boolean; readonly freshId: string },
+): Adoption {
+  const { run, execution } = here;
+  const { state, events, ledger } = image;
+  const { why, acts, freshId } = how;
+  const fresh = why !== 'ours is older';
+  const known = fresh || !run ? 0 : run.head.nextEventId - 1;
+  const all = Buffer.concat(events);
+  const last = state.nextEventId - 1;
+  const pointer = pointerOf(image, here, { why, acts });
+  return {
+    state,
+    historyId: fresh ? freshId : (run?.branch.historyId ?? state.runId),
+    firstEventId: known + 1,
+    events:
+      known === 0 ? all : known < last ? sliceEvents(all, known + 1, last) : new Uint8Array(0),
+    ...(pointer ? { current: pointer } : {}),
+    ledger: ledger.filter((entry) => {
+      // Requests of other runs come with their own branches, of which the one here may be another.
+      if (entry.runId !== state.runId && !isSaidByEnd(state, entry)) return false;
+      return !isSame(execution?.ledger.find(entry.requestId), entry);
+    }),
+    forgotten: fresh && run ? takenByLoser(run.head, ledger, execution) : [],
+  };
+}
+
+/** Where the workflow id points once the image is here; undefined: where it does. */
+function pointerOf(
+  image: RunImage,
+  { execution, pointed }: Here,
+  { why, acts }: { readonly why: AdoptionReason; readonly acts: boolean },
+): CurrentRun | undefined {
+  const { state } = image;
+  const current = pointedBy(image)
+    ? pointed && (endedWith(image.current, pointed) ?? image.current)
+    : image.current;
+  // An id points somewhere: here until a pointer of any epoch comes.
+  if (!execution) return current ?? { ...currentRun(state), epoch: 0 };
+  const known = execution.current;
+  const ended = endedWith(known, state);
+  if (!current) return ended;
+  // Our branch had set it so, and is gone: perhaps the run is open again.
+  const isOwn = known.runId === state.runId && current.runId === state.runId;
+  if (isOwn && why === 'ours lost') return current;
+  const kept = ended ?? known;
+  const stays = acts ? staysPointed(kept, current) : isOlderPointer(current, kept);
+  return stays ? ended : current;
+}
+
+/** Whether the id goes on pointing where it does in a cell that acts: to the run that it runs, or to the newer one. */
+export function staysPointed(known: CurrentRun, incoming: CurrentRun): boolean {
+  const isOther = known.runId !== incoming.runId;
+  return (isOther && known.closedAt === undefined) || isOlderPointer(incoming, known);
+}
+
+/**
+ * Requests that the branch of this run which loses had taken, or given away, and the other one not or otherwise: repeated,
+ * they are new.
+ */
+function takenByLoser(
+  loser: RunState,
+  ledger: readonly LedgerEntry[],
+  execution: CachedExecution | undefined,
+): readonly string[] {
+  const winner = new Map(ledger.map((entry) => [entry.requestId, entry]));
+  return (execution?.ledger.entries() ?? [])
+    .filter((entry) => entry.runId === loser.runId || isSaidByEnd(loser, entry))
+    .filter((entry) => !isSame(winner.get(entry.requestId), entry))
+    .map(({ requestId }) => requestId);
+}
+
+function isSame(known: LedgerEntry | undefined, entry: LedgerEntry): boolean {
+  return (
+    known?.runId === entry.runId &&
+    known.kind === entry.kind &&
+    known.at === entry.at &&
+    known.epoch === entry.epoch
+  );
+}
+
+/** The image's events behind that one. */
+export function eventsAfter({ events, state }: RunImage, eventId: number): Uint8Array {
+  return sliceEvents(Buffer.concat(events), eventId + 1, state.nextEventId - 1);
+}
