@@ -37,8 +37,12 @@ describe('the comparer', () => {
     meanwhile: () => void = () => {},
   ): Promise<VerifyReport> {
     let report: VerifyReport | undefined;
-    void asked.then((done) => (report = done));
-    while (report === undefined) {
+    let failed = false;
+    void asked.then(
+      (done) => (report = done),
+      () => (failed = true),
+    );
+    while (report === undefined && !failed) {
       meanwhile();
       await cells.clock.advanceSettled(50);
     }
@@ -131,6 +135,14 @@ describe('the comparer', () => {
       expect(cells.a.out.calls.get('digests')).toBe(1);
       expect(cells.a.out.calls.get('runs')).toBeUndefined();
       expect(await ended(remembering.verify(changed, signal))).toMatchObject({ compared: 0 });
+    });
+
+    it('is no answer of a cell that is away, though nothing has changed', async () => {
+      const remembering = await compared();
+      cells.a.out.fate = () => ({ ...NO_FAULT, lost: true });
+      await expect(ended(remembering.verify(changed, signal))).rejects.toMatchObject({
+        code: 'unavailable',
+      });
     });
 
     it('keeps in mind what was not equal, until it is', async () => {

@@ -9,6 +9,8 @@
  *     listed, all are counted.
  *  4. What is left out was found equal by the comparison that is known, and has not changed here since; the other cell changes
  *     a run only by what changed here.
+ *  5. A report is word of the other cell, too: where nothing has changed it is asked all the same. A handover rests on it, and
+ *     would go to a cell that has just died.
  */
 import type { RunRef } from '../../cell/shard/engine.ts';
 import type { Seq, ShardId } from '../../cell/storage/shard-log.ts';
@@ -77,6 +79,7 @@ export class DigestComparer {
     await this.#lookAtOurs(signal);
     await this.#settleOpen(signal);
     if (this.#ask.known === undefined) await this.#findExtra(signal);
+    else if (this.#tally.compared === 0) await this.#hearOther(signal);
     return this.#tally;
   }
 
@@ -84,6 +87,11 @@ export class DigestComparer {
   get compared(): Compared | undefined {
     if (this.#unequal.length > MAX_OPEN) return undefined;
     return { since: this.#since, unequal: this.#unequal };
+  }
+
+  async #hearOther(signal: AbortSignal): Promise<void> {
+    const { namespaceId, recompute } = this.#ask;
+    await this.#parts.peer.digests({ namespaceId, runs: [], recompute }, signal);
   }
 
   async #lookAtOurs(signal: AbortSignal): Promise<void> {

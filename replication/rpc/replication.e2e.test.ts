@@ -113,6 +113,8 @@ describe('replication over sockets', () => {
     expect(lane.acknowledgedMsAgo).toBeLessThan(5_000);
     const verified = await control.verify({ namespaceId: NS, against: 'b', repair: false }, signal);
     expect(verified).toMatchObject({ compared: 21, equal: 21, differences: 0 });
+    const changed = { namespaceId: NS, against: 'b', repair: false, changed: true };
+    expect(await control.verify(changed, signal)).toMatchObject({ compared: 0, differences: 0 });
     const [estimate] = await new CellControlClient('b', admin).estimateLoss(
       { namespaceId: NS },
       signal,
