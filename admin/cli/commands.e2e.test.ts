@@ -27,6 +27,7 @@ const lane: LaneStatus = {
 };
 let parked = 0;
 let dead = false;
+let heardMsAgo = 4_200;
 const alive = <Value>(value: Value) =>
   dead ? Promise.reject(new AtollError('unavailable', 'no answer')) : Promise.resolve(value);
 
@@ -37,10 +38,16 @@ const control: CellControl = {
   verify: () =>
     alive({ compared: 3, equal: 3, different: [], differences: 0, moving: 0, repaired: 0 }),
   estimateLoss: () =>
-    Promise.resolve([{ source: 'east', heardMsAgo: 4_200, knownMissing: 17, lagMs: 800 }]),
+    Promise.resolve([{ source: 'east', heardMsAgo, knownMissing: 17, lagMs: 800 }]),
   lossReport: ({ namespaceId }) =>
     Promise.resolve({ namespaceId, epoch: 2, executions: [], omitted: 0 }),
 };
+
+/** What a router answers (router/methods.ts). */
+const notServed = new AtollError(
+  'unimplemented',
+  'Atoll does not serve service atoll.admin.v1.AdminService.',
+);
 
 describe('the commands of an operator', () => {
   let address = '';
@@ -146,12 +153,31 @@ describe('the commands of an operator', () => {
     ['move verify lonely', 1, /no replica .* atoll namespace update lonely --replicas/],
     ['move start lonely --to moon', 1, /no cell is named moon: atoll fleet show/],
     ['move plan lonely', 2, /--to CELL; atoll fleet show/],
+    ['move verify lonely --against east', 1, /lonely is active in east already: give it a replica/],
     ['failover lonely --force', 1, /no replica to fail over to: bring cell \w+ back/],
+    ['failover lonely --to east --force', 1, /lonely is active in east already/],
+    ['failover lonely --to moon --force', 1, /Cell moon keeps no copy of namespace lonely/],
     ['namespace describe none', 1, /atoll namespace list/],
     ['namespace create x --region moon', 1, /named moon .* east \(e\), west \(w\)/],
   ])('refuse "%s" (exit code %i) and say what to do', async (line, code, why) => {
     await atoll('namespace create lonely --region e');
     expect(await atoll(line)).toMatchObject({ code, err: expect.stringMatching(why) });
+  });
+
+  it('speak of no lane to a cell that keeps no copy yet, nor of a copy to one that is not there', async () => {
+    await atoll('namespace create lonely --region e');
+    const plan = await atoll('move plan lonely --to west');
+    expect(plan).toMatchObject({ code: 0, out: expect.stringMatching(/^first: west keeps no/m) });
+    expect(plan.out).not.toMatch(/^lane/m);
+    expect((await atoll('move plan lonely --to moon')).out).not.toContain('first:');
+  });
+
+  it('tell an address that is no admin port from one where nobody listens', async () => {
+    const server = new RpcServer({ handle: () => Promise.reject(notServed) });
+    const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
+    const shown = await atoll(`fleet show --address 127.0.0.1:${port}`);
+    await server.close({ graceMs: 100 });
+    expect(shown).toMatchObject({ code: 1, err: expect.stringMatching(/port: give --address/) });
   });
 
   it('say what blocks a move, with a code for scripts', async () => {
@@ -162,7 +188,15 @@ describe('the commands of an operator', () => {
   });
 
   it('print what a failover may lose, and ask before anything is changed', async () => {
-    expect(await atoll('failover orders')).toMatchObject({ code: 2 });
+    const unasked = await atoll('failover orders');
+    expect(unasked).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/17 transitions.*--force/s),
+    });
+    expect(unasked.err).not.toContain('a planned move loses nothing');
+    heardMsAgo = 900;
+    expect((await atoll('failover orders')).err).toContain('atoll move start orders --to west');
+    heardMsAgo = 4_200;
     const no = await atoll('failover orders', { answer: 'n' });
     expect(no.code).toBe(1);
     expect(no.err).toMatch(/last heard 4.2 s ago.*17 transitions.*last 5.0 s may be lost/s);
@@ -189,6 +223,7 @@ describe('the commands of an operator', () => {
     const plan = await atoll('move plan orders --to west');
     dead = false;
     expect(plan).toMatchObject({ code: 4, out: expect.stringContaining('unreachable') });
+    expect(plan.out).not.toContain('first:');
   });
 });
 

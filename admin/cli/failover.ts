@@ -7,6 +7,9 @@ import { runCommand, textOf, withCommonFlags, type Flags, type Session } from '.
 import { duration, table } from './text.ts';
 import { waitForMove } from './wait-for-move.ts';
 
+/** A lane says something every second or so: whoever was heard within this time is probably alive. */
+const HEARD_MS = 3_000;
+
 export function addFailoverCommands(program: Command, ports: CliPorts): void {
   const failover = program
     .command('failover <namespace>')
@@ -35,12 +38,14 @@ export function addFailoverCommands(program: Command, ports: CliPorts): void {
 async function failOver(session: Session, namespace: string, flags: Flags): Promise<CliExit> {
   const { client, ports } = session;
   const force = flags['force'] === true;
-  if (!force && (ports.ask === undefined || session.json)) {
-    ports.err('Nobody can be asked here: give --force if you know what may be lost.\n');
-    return CLI_EXIT.usage;
-  }
   const estimate = await client.call('EstimateLoss', { namespace, to: textOf(flags['to']) });
   ports.err(estimateText(namespace, estimate));
+  if (!force && (ports.ask === undefined || session.json)) {
+    const message =
+      'Nothing was changed: nobody can be asked here. --force does it without asking.';
+    ports.err(`${message}\n`);
+    return CLI_EXIT.usage;
+  }
   if (!force && !(await agreed(ports, namespace))) {
     ports.err('Nothing was changed.\n');
     return CLI_EXIT.failed;
@@ -64,7 +69,11 @@ function estimateText(namespace: string, loss: AdminResponse<'EstimateLoss'>): s
     of === undefined
       ? `${to} has never heard of ${active}: how much is missing is not known.\n`
       : `${active} was last heard ${duration(of.heardMsAgo ?? 0)} ago. Known to be missing at ${to}: ${of.knownMissing ?? 0} transitions, the oldest ${duration(of.lagMs ?? 0)} old.\nWrites of about the last ${duration((of.heardMsAgo ?? 0) + (of.lagMs ?? 0))} may be lost.\n`;
-  return `${namespace}: ${active} → ${to}, epoch ${epoch} → ${epoch + 1}, without a handover.\n${known}`;
+  const isHeard = of !== undefined && (of.heardMsAgo ?? 0) <= HEARD_MS;
+  const better = isHeard
+    ? `${active} answers, it seems: a planned move loses nothing (atoll move start ${namespace} --to ${to}).\n`
+    : '';
+  return `${namespace}: ${active} → ${to}, epoch ${epoch} → ${epoch + 1}, without a handover.\n${known}${better}`;
 }
 
 function lossText(namespace: string, report: AdminResponse<'GetLossReport'>): string {

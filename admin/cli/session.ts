@@ -5,6 +5,9 @@ import type { AdminClient } from './client.ts';
 import { CLI_EXIT, type CliExit } from './exit.ts';
 import type { AdminTlsFiles, CliPorts } from './ports.ts';
 
+/** As in wire/atoll/admin.ts, which is loaded later. */
+const ADMIN_SERVICE = 'atoll.admin.v1';
+
 /** Where `atoll dev` and `atoll admin` listen unless told otherwise. */
 const DEFAULT_ADMIN_ADDRESS = '127.0.0.1:7234';
 
@@ -73,6 +76,9 @@ function tlsFiles({ env }: CliPorts, flags: Flags): AdminTlsFiles {
 
 function hintOf(error: AtollError, address: string): string {
   if (error.code === 'unauthenticated') return 'Set ATOLL_TOKEN to your token.\n';
+  if (error.code === 'unimplemented' && error.message.includes(ADMIN_SERVICE)) {
+    return `${address} is a router's or a cell's port: give --address the admin port that atoll dev or atoll admin names in its ready line.\n`;
+  }
   if (error.code !== 'unavailable' || !error.message.includes(address)) return '';
   return `No admin answers at ${address}: start atoll dev or atoll admin, or give --address. Where its port is under TLS, give --admin-tls-ca, and --admin-tls-cert and --admin-tls-key if it asks for a certificate.\n`;
 }

@@ -36,7 +36,7 @@ export function moveDetails({
     move: `${move.id ?? ''} (${move.kind ?? ''})`,
     from: move.from,
     to: move.to,
-    phase: `${move.phase ?? ''}: ${PHASES[move.phase ?? ''] ?? ''}`,
+    phase: phaseText(move.phase),
     'waits for': move.note,
     outcome: move.outcome,
     why: move.reason,
@@ -47,6 +47,11 @@ export function moveDetails({
     epoch,
   });
   return own + lanes.map(laneLine).join('');
+}
+
+function phaseText(phase = ''): string {
+  const meaning = PHASES[phase];
+  return meaning === undefined || meaning === phase ? phase : `${phase}: ${meaning}`;
 }
 
 /** In the order in which they came. */

@@ -36,6 +36,6 @@ export function laneDelay(lane: LaneStatus): Trouble | undefined {
 export function laneSilence(lane: LaneStatus): Trouble | undefined {
   const { acknowledgedMsAgo: ago } = lane;
   if (ago !== undefined && ago <= MOVE_PACE.maxSilenceMs) return undefined;
-  const since = ago === undefined ? 'anything yet' : `anything for ${ago} ms`;
+  const since = ago === undefined ? 'anything yet' : `anything for ${Math.round(ago)} ms`;
   return { code: 'silent', says: `the other end has not acknowledged ${since}` };
 }

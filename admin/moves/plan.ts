@@ -86,12 +86,16 @@ function isAway(answer: Answer<unknown>): answer is Extract<Answer<unknown>, { k
   return answer.kind === 'failed' && !['not-found', 'failed-precondition'].includes(answer.code);
 }
 
-function notesOf({ namespace, to, lane }: PlanFacts): readonly Finding[] {
-  if (namespace.placement.active === to) return [];
+function notesOf({ map, namespace, to, lane }: PlanFacts): readonly Finding[] {
+  if (namespace.placement.active === to || map.cells[to] === undefined) return [];
   if (!namespace.placement.replicas.includes(to)) {
     return [{ code: 'seed', says: `${to} keeps no copy yet: everything is copied first` }];
   }
-  if (lane.kind === 'failed') return [{ code: 'lane', says: lane.message }];
+  if (lane.kind === 'failed') {
+    const { message } = lane;
+    // What is said as a blocker is not said twice.
+    return isAway(lane) ? [] : [{ code: 'lane', says: message }];
+  }
   return [laneDelay(lane.value), laneSilence(lane.value)].filter((one) => one !== undefined);
 }
 

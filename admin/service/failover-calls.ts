@@ -4,7 +4,7 @@ import type { Namespace } from '../../fleet/map.ts';
 import { withDeadline } from '../../kernel/deadline.ts';
 import { AtollError } from '../../kernel/errors.ts';
 import type { AdminRequest, AdminResponse } from '../../wire/atoll/admin.ts';
-import { changeMap, moveNamed, namespaceNamed } from './known.ts';
+import { changeMap, copyNamed, moveNamed, namespaceNamed } from './known.ts';
 import { moveMessage } from './messages.ts';
 import { ADMIN_DEADLINES, type AdminPorts } from './ports.ts';
 
@@ -14,7 +14,7 @@ export async function estimateLoss(
 ): Promise<AdminResponse<'EstimateLoss'>> {
   const namespace = await namespaceNamed(ports, request.namespace);
   const { active, epoch } = namespace.placement;
-  const to = targetOf(namespace, request.to);
+  const to = copyNamed(namespace, targetOf(namespace, request.to));
   const deadline = { what: `cell ${to}`, timeoutMs: ADMIN_DEADLINES.cellMs };
   const estimates = await withDeadline(ports.clock, deadline, (signal) =>
     ports.cells.control(to).estimateLoss({ namespaceId: namespace.id }, signal),

@@ -33,6 +33,22 @@ export function moveNamed(namespace: Namespace, id = ''): Move {
   throw new AtollError('not-found', message);
 }
 
+/** The cell, which keeps a copy beside the active one. @throws AtollError `failed-precondition` */
+export function copyNamed({ name, placement }: Namespace, cell: string): string {
+  const { active, replicas } = placement;
+  const copies = replicas.filter((one) => one !== active);
+  if (copies.includes(cell)) return cell;
+  const why =
+    cell === active
+      ? `Namespace ${name} is active in ${cell} already`
+      : `Cell ${cell} keeps no copy of namespace ${name}`;
+  const what =
+    copies.length === 0
+      ? `give it a replica first (atoll namespace update ${name} --replicas …)`
+      : `choose one that keeps a copy (${copies.join(', ')})`;
+  throw new AtollError('failed-precondition', `${why}: ${what}.`);
+}
+
 /** Makes the change durable and gives the namespace as it is then. */
 export async function changeMap(
   ports: AdminPorts,

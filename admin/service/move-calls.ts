@@ -7,7 +7,7 @@ import { AtollError } from '../../kernel/errors.ts';
 import type { AdminRequest, AdminResponse, LaneMessage } from '../../wire/atoll/admin.ts';
 import { abortMove } from '../moves/abort.ts';
 import { planMove, type MovePlan } from '../moves/plan.ts';
-import { askCell, changeMap, moveNamed, namespaceNamed } from './known.ts';
+import { askCell, changeMap, copyNamed, moveNamed, namespaceNamed } from './known.ts';
 import { laneMessage, moveMessage } from './messages.ts';
 import { ADMIN_DEADLINES, type AdminPorts } from './ports.ts';
 
@@ -70,7 +70,7 @@ export async function verifyNamespace(
 ): Promise<AdminResponse<'VerifyNamespace'>> {
   const namespace = await namespaceNamed(ports, request.namespace);
   const source = namespace.placement.active;
-  const against = request.against || otherReplica(namespace);
+  const against = copyNamed(namespace, request.against || otherReplica(namespace));
   const ask = { namespaceId: namespace.id, against, repair: request.repair ?? false };
   const deadline = { what: `verifying ${namespace.name}`, timeoutMs: ADMIN_DEADLINES.verifyMs };
   const report = await withDeadline(ports.clock, deadline, (signal) =>
@@ -149,7 +149,9 @@ async function planOf(
     laneOf(ports, namespace, { from, to }),
   ]);
   const plan = planMove({ map, namespace, to, target, lane: lane.answer });
-  return { plan, lane: from === to ? undefined : lane.message };
+  // Where no copy is kept there is no lane yet, and what a cell says of it is no trouble.
+  const hasLane = from !== to && namespace.placement.replicas.includes(to);
+  return { plan, lane: hasLane ? lane.message : undefined };
 }
 
 async function laneOf(
