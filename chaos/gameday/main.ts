@@ -1,9 +1,6 @@
 /**
- * `npm run gameday -- [--lanes 6] [--lag 1000] [--keep]`: loses a cell on purpose and says what it cost.
- * `npm run gameday -- --moves 5 [--open 500]`: moves the namespace so many times instead, with so many open runs, under an
- * official worker and a thin one.
- * `npm run gameday -- --flood [--quota 50] [--seconds 15]`: one namespace floods its lane instead, and another one holds
- * poison; no worker.
+ * `npm run gameday`: loses a cell on purpose and says what it cost; moves a namespace many times, or floods a lane, instead
+ * (`--help`).
  *
  * Exit code 0: everything acknowledged is there or in the loss report, both cells converged, and the way back failed no
  * call. Whatever happens, Ctrl-C included, its processes end with it.
@@ -11,7 +8,6 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { activityInfo } from '@temporalio/activity';
 import { Client, Connection } from '@temporalio/client';
 import {
@@ -21,6 +17,7 @@ import {
   Runtime,
   Worker,
 } from '@temporalio/worker';
+import { countOf, readCommandLine } from '../command-line.ts';
 import { compileMains, makeCompileFolder } from '../live/compile.ts';
 import { endAll, endAllNow } from '../live/live-process.ts';
 import { startFleet } from './fleet.ts';
@@ -31,7 +28,25 @@ import { NAMESPACE, type Ground } from './ground.ts';
 import { TASK_QUEUE } from './load.ts';
 import { manyMoves } from './moves.ts';
 
-const { values } = parseArgs({
+const USAGE = `npm run gameday -- [flags]
+
+Kills the active cell of a replicated namespace under load, fails over, brings the cell back, and prints what was lost, for
+how long nothing was served, and the loss report.
+
+  --lanes N     clients of the load (6)
+  --lag MS      for how long the replica stands still before the cell dies (1000)
+
+  --moves N     moves the namespace so many times instead, under an official worker and a thin one
+  --open N      runs that are open all the while (500)
+
+  --flood       floods the lane of one namespace instead, beside a quiet one and one that holds poison
+  --quota N     transitions a second that a lane may carry (50)
+  --seconds N   length of the flood (15)
+
+  --keep        keeps logs and data, also of a day that went well
+  --help
+`;
+const { values } = readCommandLine(USAGE, {
   options: {
     lanes: { type: 'string', default: '6' },
     lag: { type: 'string', default: '1000' },
@@ -78,12 +93,13 @@ async function main(): Promise<boolean> {
 }
 
 async function floodOn(mains: string, folder: string): Promise<boolean> {
-  const quota = Number(values.quota);
+  const quota = countOf('quota', values.quota, 1);
+  const seconds = countOf('seconds', values.seconds, 1);
   const fleet = await startFleet(mains, folder, { laneItemsPerSecond: quota });
   const connection = await Connection.connect({ address: fleet.address, interceptors: [] });
   try {
     const clientOf = (namespace: string) => new Client({ connection, namespace });
-    return await flood({ fleet, clientOf }, { quota, seconds: Number(values.seconds), say });
+    return await flood({ fleet, clientOf }, { quota, seconds, say });
   } finally {
     await connection.close();
   }
@@ -94,13 +110,13 @@ async function playOn({ fleet, executions }: Omit<Ground, 'client'>): Promise<bo
   const connection = await Connection.connect({ address: fleet.address, interceptors: [] });
   try {
     const client = new Client({ connection, namespace: NAMESPACE });
-    const shared = { lanes: Number(values.lanes), say };
+    const shared = { lanes: countOf('lanes', values.lanes, 1), say };
     const ground = { fleet, client, executions };
     if (values.moves === undefined) {
-      return await gameday(ground, { ...shared, lagMs: Number(values.lag) });
+      return await gameday(ground, { ...shared, lagMs: countOf('lag', values.lag) });
     }
-    const counts = { moves: Number(values.moves), open: Number(values.open) };
-    return await manyMoves(ground, { ...shared, ...counts });
+    const moves = countOf('moves', values.moves, 1);
+    return await manyMoves(ground, { ...shared, moves, open: countOf('open', values.open) });
   } finally {
     await connection.close();
   }

@@ -1,12 +1,6 @@
 /**
- * `npm run torture`: the order example on a live engine whose processes are killed at the worst moments.
- *
- *   npm run torture -- [--only cells|dev] [--kills 10] [--orders 1000] [--ship-within 20s] [--seed 1] [--keep]
- *   npm run torture -- --moves [--open 500] [--lanes 3] [--step '^handover'] [--action target] [--keep]
- *
- *   npm run torture -- --there-and-back 3 [--gap 2000] [--open 60] [--lanes 12] [--lane-items 40] [--keep]
- *
- * The third form fails over and back within the lag (moves/there-and-back.ts); the second form kills what takes part in planned moves instead (moves/torture-moves.ts).
+ * `npm run torture`: the order example on a live engine whose processes are killed at the worst moments; or moves of a
+ * namespace in which who takes part is killed (moves/torture-moves.ts), or failovers there and back (moves/there-and-back.ts).
  *
  * Place: the last judge of P1, P3 and P4: real processes, a real PostgreSQL, SIGKILL.
  *
@@ -17,12 +11,12 @@
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import {
   makeThrowawayFolder,
   removeThrowawayFolder,
 } from '../../examples/order-fulfilment/throwaway-folder.ts';
 import { systemClock } from '../../kernel/clock.ts';
+import { countOf, readCommandLine } from '../command-line.ts';
 import { compileMains, makeCompileFolder } from './compile.ts';
 import { endAll, endAllNow } from './live-process.ts';
 import { runPhase } from './phase.ts';
@@ -30,7 +24,31 @@ import { planRounds, type PlanSize } from './rounds.ts';
 import { Tally } from './tally.ts';
 import { layOutCells, layOutDev, type LaidOut, type LayOut } from './topologies.ts';
 
-const { values } = parseArgs({
+const USAGE = `npm run torture -- [flags]
+
+Runs the order example on a live engine and kills its processes at the worst moments.
+
+  --only NAME           one layout alone: cells (router, two cells, PostgreSQL) or dev
+  --kills N             of each kind (10)
+  --orders N            orders that are placed (1000)
+  --ship-within TIME    of an order (20s)
+  --seed N              draws the moments (1)
+
+  --moves               planned moves instead: at each step an abort, or a kill of orchestrator, source or target
+  --step REGEX          only at these steps
+  --action REGEX        only these actions
+  --open N              runs that are open all the while (500)
+  --lanes N             clients of the load (3)
+
+  --there-and-back N    fails over and back so many times instead, while lanes are slow
+  --gap MS              between the two commands (2000)
+  --lane-items N        transitions a second that a lane may carry (40)
+  --open N, --lanes N   as above (60, 12)
+
+  --keep                keeps logs and data, also of a run that went well
+  --help
+`;
+const { values } = readCommandLine(USAGE, {
   options: {
     only: { type: 'string' },
     kills: { type: 'string', default: '10' },
@@ -57,8 +75,9 @@ type Phase = {
   readonly orders: number;
 };
 
-const kills = Number(values.kills);
-const orders = Number(values.orders);
+const kills = countOf('kills', values.kills);
+const orders = countOf('orders', values.orders, 1);
+const seed = countOf('seed', values.seed);
 const size = { stepKills: kills, databaseKills: kills };
 const PHASES: readonly Phase[] = [
   { name: 'cells', layOut: layOutCells, size, orders },
@@ -81,7 +100,7 @@ async function torture(phase: Phase, root: string, mains: string): Promise<reado
       await mkdir(own, { recursive: true });
       return runPhase({
         topology,
-        rounds: planRounds(shareOf(phase.size, share, index), Number(values.seed) + index),
+        rounds: planRounds(shareOf(phase.size, share, index), seed + index),
         tally,
         orders: Math.ceil(phase.orders / share),
         shipWithin: values['ship-within'],
@@ -127,24 +146,36 @@ async function moves(mains: string): Promise<readonly string[]> {
   const shared = { mains, folder: root, say: sayAs('moves') };
   if (values['there-and-back'] === undefined) {
     const { tortureMoves } = await import('./moves/torture-moves.ts');
-    const counts = { open: Number(open ?? 500), lanes: Number(lanes ?? 3) };
+    const counts = {
+      open: countOf('open', open ?? '500'),
+      lanes: countOf('lanes', lanes ?? '3', 1),
+    };
     return tortureMoves({ ...shared, ...counts, step, action });
   }
   const { thereAndBack } = await import('./moves/there-and-back.ts');
-  const counts = { open: Number(open ?? 60), lanes: Number(lanes ?? 12) };
-  const pace = { gapMs: Number(gap), laneItems: Number(values['lane-items']) };
-  return thereAndBack({ ...shared, ...counts, ...pace, times: Number(values['there-and-back']) });
+  const counts = { open: countOf('open', open ?? '60'), lanes: countOf('lanes', lanes ?? '12', 1) };
+  const pace = {
+    gapMs: countOf('gap', gap),
+    laneItems: countOf('lane-items', values['lane-items'], 1),
+  };
+  return thereAndBack({
+    ...shared,
+    ...counts,
+    ...pace,
+    times: countOf('there-and-back', values['there-and-back'] ?? '', 1),
+  });
 }
 
 async function run(): Promise<boolean> {
   const began = systemClock.monotonicMs();
   const findings: string[] = [];
+  const phases = PHASES.filter(({ name }) => name === (values.only ?? name));
+  if (phases.length === 0) throw new Error(`--only ${values.only}: cells or dev`);
   process.stdout.write('compiling\n');
   const mains = await compileMains(compiled);
   const ofMoves = values.moves || values['there-and-back'] !== undefined;
   if (ofMoves) findings.push(...(await moves(mains)));
-  for (const phase of ofMoves ? [] : PHASES) {
-    if (values.only && values.only !== phase.name) continue;
+  for (const phase of ofMoves ? [] : phases) {
     findings.push(...(await torture(phase, root, mains)));
     if (findings.length > 0) break;
   }
