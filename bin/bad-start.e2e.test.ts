@@ -1,4 +1,4 @@
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { access, chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,11 +25,35 @@ describe('a start that cannot be says why and what to do', () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => taken.once('listening', resolve));
     const { port } = taken.address() as AddressInfo;
-    const ended = await atoll(['dev', '--in-memory', '--port', String(port)]);
+    const data = join(folder, 'not-made');
+    const flags = ['dev', '--port', String(port)];
+    const [inMemory, ended] = [
+      await atoll([...flags, '--in-memory']),
+      await atoll([...flags, '--data', data]),
+    ];
     taken.close();
-    expect(ended.code).toBe(1);
-    expect(ended.output).toContain(String(port));
-    expect(ended.output).toContain('--port');
+    for (const { code, output } of [inMemory, ended]) {
+      expect(code).toBe(1);
+      expect(output).toContain(String(port));
+      expect(output).toContain('--port');
+    }
+    await expect(access(data), 'no database is made first').rejects.toThrow('ENOENT');
+  });
+
+  test('a router whose fleet folder knows no cell says where it looked', async () => {
+    const fleet = join(folder, 'empty-fleet');
+    const router = command.start([
+      'router',
+      '--port',
+      '0',
+      '--log-format',
+      'json',
+      '--fleet',
+      fleet,
+    ]);
+    await router.ready();
+    router.kill('SIGINT');
+    expect((await router.ended()).output).toContain(`"fleet":"${fleet}"`);
   });
 
   test('a port out of range ends with the usage code and names the flag', async () => {
@@ -59,11 +83,16 @@ describe('a start that cannot be says why and what to do', () => {
     expect(ended.output).toContain('ATOLL_PORT');
   });
 
-  test('a database URL that is none is refused without its password', async () => {
-    const url = 'mysql:/atoll:secret-word@nowhere';
+  test.each([
+    'mysql:/atoll:secret-word@nowhere',
+    'mysql://atoll:secret-word@nowhere/orders',
+    'atoll:secret-word@nowhere',
+    'postgres://atoll:7/secret-word@nowhere/orders',
+    'yugabytedb://atoll:7/secret-word@nowhere/orders',
+  ])('a database URL that is none is refused without its password: %s', async (url) => {
     const ended = await atoll([...cellFlags(folder), '--postgres-url', url]);
-    expect([1, 2]).toContain(ended.code);
-    expect(ended.output).toMatch(/postgres-url|PostgreSQL|URL/);
+    expect(ended.code).toBe(2);
+    expect(ended.output).toMatch(/--postgres-url.*ATOLL_POSTGRES_URL.*%2F/);
     expect(ended.output).not.toContain('secret-word');
   });
 

@@ -8,6 +8,7 @@ import { MemoryVisibility } from '../cell/visibility/memory/memory-visibility.ts
 import type { Visibility } from '../cell/visibility/visibility.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { withDeadline } from '../kernel/deadline.ts';
+import { AtollError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import type { Rng } from '../kernel/rng.ts';
 import type { DeadLetters } from '../replication/dead-letters.ts';
@@ -72,11 +73,12 @@ export async function openCellStorage(
   };
 }
 
-/** The store that the URL's scheme calls for, not yet migrated. */
+/** The store that the URL's scheme calls for, not yet migrated. @throws AtollError `invalid-argument` if it is no URL */
 export async function openDatabaseOf(
   url: string,
   ports: { readonly clock: Clock; readonly log: Log },
 ): Promise<SqlStore> {
+  checkUrl(url);
   // Loaded only here: a server in memory starts sooner without them.
   if (/^(yugabytedb|yugabyte):/i.test(url)) {
     const { openYugabyteStore } = await import('../cell/storage/sql/yugabyte/yugabyte-store.ts');
@@ -84,4 +86,17 @@ export async function openDatabaseOf(
   }
   const { openSqlStore } = await import('../cell/storage/sql/sql-store.ts');
   return openSqlStore({ url, ...ports });
+}
+
+/** Drivers would take any scheme for PostgreSQL's, and show the whole URL, password and all, if they cannot read it. */
+function checkUrl(url: string): void {
+  // Without a host it leads to a socket: a form that drivers alone can read.
+  const readable = URL.canParse(url.replace('@/', '@host/'));
+  // As of postgres://user:7/word@host/database, which names a host `user` at port 7.
+  const split = /^[^:]+:\/\/[^/?#@]+[/?#].*@/.test(url);
+  if (readable && !split && /^(postgres|postgresql|yugabyte|yugabytedb):\/\//i.test(url)) return;
+  throw new AtollError(
+    'invalid-argument',
+    '--postgres-url (or ATOLL_POSTGRES_URL) must be postgres:// or yugabytedb://user:password@host:port/database; in the password, write / as %2F, # as %23, ? as %3F, @ as %40 and % as %25',
+  );
 }

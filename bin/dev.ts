@@ -14,6 +14,7 @@ import { registerNamespace } from '../fleet/table.ts';
 import { opossumBreakers } from '../kernel/breaker-opossum.ts';
 import { systemClock } from '../kernel/clock.ts';
 import { withDeadline } from '../kernel/deadline.ts';
+import { AtollError } from '../kernel/errors.ts';
 import type { Lifecycle } from '../kernel/lifecycle.ts';
 import type { Log } from '../kernel/log.ts';
 import { systemRng } from '../kernel/rng.ts';
@@ -21,6 +22,7 @@ import { startRouter } from '../router/router.ts';
 import { warm } from '../wire/services.ts';
 import type { TokenKeyRing } from '../wire/signed-token.ts';
 import type { CellStorageOptions } from './cell-storage.ts';
+import { checkPort } from './doctor-machine.ts';
 import { CELL_BREAKER } from './router.ts';
 import { fencedExit } from './fenced-exit.ts';
 import { missingShards } from './cell-metrics.ts';
@@ -79,6 +81,8 @@ export async function startDev(
   const ops = await startOps(options.ops ?? {}, ports);
   let serving = false;
   ops.require(() => (serving ? undefined : 'it is starting'));
+  // Before a database is made, which takes long: whose port is taken wants to know at once.
+  if (options.data !== undefined) await probePort(options);
   const ground = await layGround(options, ports);
   const { store, tokens } = ground;
   const map = await CachedFleetMap.open({ store, log, clock: systemClock });
@@ -135,6 +139,12 @@ export async function startDev(
   // Whoever waits for the first answer waits for less: nothing of this is needed to give it.
   setImmediate(warm);
   return { address, admin: admin.address, dataDir: ground.dataDir };
+}
+
+/** @throws AtollError when the router's port cannot be had */
+async function probePort({ host, port }: DevOptions): Promise<void> {
+  const { what, state, says } = await checkPort(host, port);
+  if (state === 'wrong') throw new AtollError('failed-precondition', `${what}: ${says}`);
 }
 
 /** What lies under the cells: databases, fleet map, token keys. */

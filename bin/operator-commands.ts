@@ -1,9 +1,9 @@
 /** What the commands of an operator (admin/cli) take from this process: terminal, environment, Ctrl-C. */
-import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
 import { addOperatorCommands } from '../admin/cli/commands.ts';
 import { systemClock } from '../kernel/clock.ts';
 import { silentLog, type Log } from '../kernel/log.ts';
+import { ask } from './ask.ts';
 
 /** Adds `namespace`, `move`, `failover`, `loss-report` and `fleet`. */
 export function addOperators(program: Command): void {
@@ -13,7 +13,7 @@ export function addOperators(program: Command): void {
     err: (text) => process.stderr.write(text),
     env: process.env,
     clock: systemClock,
-    ask: process.stdin.isTTY ? ask : undefined,
+    ask: process.stdin.isTTY ? (question) => ask(question) : undefined,
     interrupted: interrupt.signal,
     tls: async (files) => {
       const { clientTls } = await import('./tls.ts');
@@ -39,12 +39,3 @@ const toStderr: Log = {
     process.stderr.write(`${message} (${facts.join(', ')})\n`);
   },
 };
-
-async function ask(question: string): Promise<string> {
-  const lines = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return await lines.question(question);
-  } finally {
-    lines.close();
-  }
-}

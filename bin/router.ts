@@ -1,5 +1,5 @@
 /** `atoll router`: a router as a process of its own. It holds no state; run as many as are needed. */
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { CachedFleetMap } from '../fleet/cached-map.ts';
 import { FileFleetMap } from '../fleet/file/fleet-map.ts';
 import { fileLastKnownMap } from '../fleet/file/last-known-map.ts';
@@ -76,6 +76,10 @@ export async function runRouter(
   serving = true;
   await lifecycle.start({ name: 'router', stop: () => router.close(), stopTimeoutMs: 4_000 });
   const address = `${router.address.host}:${router.address.port}`;
+  if (!hasCell()) {
+    const fleet = resolve(options.fleet);
+    log.warn({ fleet }, 'the fleet map there has no cell yet: start one with the same --fleet');
+  }
   log.info({ address, router: `http://${address}` }, 'ready');
   return router;
 }
