@@ -7,6 +7,7 @@ import { AtollError } from '../kernel/errors.ts';
 import { Lifecycle } from '../kernel/lifecycle.ts';
 import { createPinoLog, type LogLevel } from '../kernel/log-pino.ts';
 import { silentLog, type Log } from '../kernel/log.ts';
+import { checkNode } from './doctor-machine.ts';
 import { EXIT } from './exit-codes.ts';
 
 export type LogOptions = {
@@ -21,6 +22,11 @@ export type RoleStart = (ports: RolePorts) => Promise<unknown>;
 export async function runRole(options: LogOptions, start: RoleStart): Promise<void> {
   const { level, format } = options;
   const log = level === 'never' ? silentLog : createPinoLog({ level, format });
+  const node = checkNode(process.versions.node);
+  if (node.state === 'wrong') {
+    log.error({}, `Node ${node.says}`);
+    process.exit(EXIT.failed);
+  }
   const lifecycle = new Lifecycle({ clock: systemClock, log });
   const stop = stopOnce(lifecycle, log);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop(signal));
