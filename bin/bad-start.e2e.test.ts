@@ -40,6 +40,19 @@ describe('a start that cannot be says why and what to do', () => {
     await expect(access(data), 'no database is made first').rejects.toThrow('ENOENT');
   });
 
+  test('an admin port in use is told, for commands would reach another fleet', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => taken.once('listening', resolve));
+    const { port } = taken.address() as AddressInfo;
+    const flags = ['dev', '--in-memory', '--port', '0', '--admin-port', String(port)];
+    const running = command.start([...flags, '--log-format', 'json']);
+    await running.ready();
+    running.kill('SIGINT');
+    taken.close();
+    const { output } = await running.ended();
+    expect(output).toMatch(new RegExp(`"asked":"127.0.0.1:${port}","admin":".*--address`));
+  });
+
   test('a router whose fleet folder knows no cell says where it looked', async () => {
     const fleet = join(folder, 'empty-fleet');
     const router = command.start([

@@ -69,6 +69,12 @@ export async function startAdmin(
     tls: options.tls,
   });
   const bound = await listen(server, options);
+  const address = `${bound.host}:${bound.port}`;
+  if (options.port !== 0 && bound.port !== options.port) {
+    const asked = `${options.host}:${options.port}`;
+    // Commands would call the program there, which may be another fleet.
+    log.warn({ asked, admin: address }, 'the admin port is in use: give commands this --address');
+  }
   orchestrator.start();
   const stop = async () => {
     await server.close({ graceMs: CLOSE_GRACE_MS });
@@ -76,7 +82,7 @@ export async function startAdmin(
     calls.close();
   };
   await lifecycle.start({ name: 'admin', stop });
-  return { address: `${bound.host}:${bound.port}` };
+  return { address };
 }
 
 async function listen(server: RpcServer, { host, port, orFreePort = false }: AdminOptions) {
