@@ -81,8 +81,6 @@ export async function startDev(
   const ops = await startOps(options.ops ?? {}, ports);
   let serving = false;
   ops.require(() => (serving ? undefined : 'it is starting'));
-  // Before a database is made, which takes long: whose port is taken wants to know at once.
-  if (options.data !== undefined) await probePort(options);
   const ground = await layGround(options, ports);
   const { store, tokens } = ground;
   const map = await CachedFleetMap.open({ store, log, clock: systemClock });
@@ -163,6 +161,8 @@ async function layGround(
       storageOf: () => ({ kind: 'memory' }),
     };
   }
+  // Before a database is made, which takes long: whose port is taken wants to know at once.
+  await probePort(options);
   const asked = resolve(options.data);
   let postgres: EmbeddedPostgres | undefined;
   await lifecycle.start({
