@@ -34,6 +34,8 @@ export type Order = {
   readonly anonymous?: readonly number[];
   readonly ending: 'none' | 'cancel' | 'terminate';
   readonly startsAgain: boolean;
+  /** The longest that it waits between looks, ms. */
+  readonly looksWithinMs?: number;
 };
 
 export class Client {
@@ -176,7 +178,7 @@ export class Client {
   /** Reads now and then until the order is over. */
   async #look(runId: string): Promise<void> {
     while (!this.#over) {
-      await this.#wait(300 + this.#rng.fraction() * 5_000);
+      await this.#wait(300 + this.#rng.fraction() * (this.#order.looksWithinMs ?? 5_000));
       const drawn = this.#rng.fraction();
       if (drawn < 0.4) await this.#describe(runId);
       else if (drawn < 0.6) await this.#history(runId);

@@ -49,6 +49,11 @@ export class HostGate implements Clock {
     };
   }
 
+  /** How far its wall clock is off. */
+  get wallOffsetMs(): number {
+    return this.#wallOffsetMs;
+  }
+
   jumpWallBy(deltaMs: number): void {
     this.#wallOffsetMs += deltaMs;
   }

@@ -11,7 +11,6 @@ import type { Order } from '../client.ts';
 import type { ReadHistory } from '../evidence.ts';
 import type { Check, Tally } from '../tally.ts';
 import type { FleetEvidence } from './checkers.ts';
-import { timesTaken } from './fleet-chronicle.ts';
 
 /** As in one cell, by the branch that lasted; runs that were closed as superseded ended for no reason of their own. */
 export function judgeAsOneCell(evidence: FleetEvidence, tally: Tally<Check>): readonly string[] {
@@ -51,15 +50,15 @@ function takenApart({ journal, chronicle, forced }: FleetEvidence): readonly str
   });
 }
 
-/** A signal without a request id may be in a history as often as a cell took it. */
-function withoutRepeats({ chronicle, histories, orders }: FleetEvidence): Map<string, ReadHistory> {
+/** A signal without a request id may be in a history as often as a cell was handed it: not more often, where branches gave way. */
+function withoutRepeats({ handed, histories, orders }: FleetEvidence): Map<string, ReadHistory> {
   const anonymous = anonymousOf(orders);
   const capped = [...histories].map(([runId, history]) => {
     const marks = new Map(history.marks);
     for (const id of anonymous) {
       const mark = `signal ${runId} ${id}`;
       const times = marks.get(mark) ?? 0;
-      if (times > 1 && times <= timesTaken(chronicle, id)) marks.set(mark, 1);
+      if (times > 1 && times <= (handed.get(id) ?? 0)) marks.set(mark, 1);
     }
     return [runId, { ...history, marks }] as const;
   });

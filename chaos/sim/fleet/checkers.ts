@@ -15,8 +15,12 @@ export type FleetEvidence = Evidence & {
   readonly chronicle: FleetChronicle;
   /** Epoch → the cell that the map made active with it. */
   readonly activeIn: ReadonlyMap<number, string>;
+  /** Epoch → when the map began it. */
+  readonly beganMs: ReadonlyMap<number, number>;
   /** Epochs that began by a forced failover. */
   readonly forced: ReadonlySet<number>;
+  /** How often a cell was handed a signal and did not refuse it, by what it carries. */
+  readonly handed: ReadonlyMap<string, number>;
   /** What the cells reported. */
   readonly losses: readonly Loss[];
   readonly digests: readonly {
@@ -30,6 +34,7 @@ export type FleetEvidence = Evidence & {
 export function checkFleet(evidence: FleetEvidence, tally: Tally<FleetCheck>): string[] {
   return [
     ...checkWriters(evidence, tally),
+    ...checkGates(evidence, tally),
     ...checkDigests(evidence, tally),
     ...checkLost(evidence, tally),
     ...checkWinners(evidence, tally),
@@ -48,6 +53,23 @@ function checkWriters({ chronicle, activeIn }: FleetEvidence, tally: Tally<Fleet
     if (owner === cell) return [];
     const what = `transition ${number} of ${workflowId} ${runId} in epoch ${epoch} of ${owner}`;
     return [`P2: cell ${cell} decided ${what} at ${atMs.toFixed(1)}`];
+  });
+}
+
+/** P5: a move switches behind the gates of every shard: of the epoch before nothing is decided after the flip (PROTOCOLS 8). */
+function checkGates(
+  { chronicle, beganMs, forced }: FleetEvidence,
+  tally: Tally<FleetCheck>,
+): string[] {
+  return [...chronicle.decided.values()].flatMap(({ cell, atMs, transition }) => {
+    const { epoch, number, runId, workflowId } = transition;
+    const flippedMs = forced.has(epoch + 1) ? undefined : beganMs.get(epoch + 1);
+    if (flippedMs === undefined) return [];
+    tally.add('P5 transitions before a flip');
+    if (atMs <= flippedMs) return [];
+    const what = `transition ${number} of ${workflowId} ${runId} in epoch ${epoch}`;
+    const when = `at ${atMs.toFixed(1)}, after the flip at ${flippedMs.toFixed(1)}`;
+    return [`P5: cell ${cell} decided ${what} ${when}`];
   });
 }
 

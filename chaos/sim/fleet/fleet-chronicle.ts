@@ -8,7 +8,6 @@
  */
 import { applyTransition } from '../../../cell/history/history.ts';
 import { epochOf, extended, NO_LINEAGE, type Lineage } from '../../../cell/history/lineage.ts';
-import { originOf } from '../../../cell/history/origin.ts';
 import type { RunState } from '../../../cell/history/state.ts';
 import type { Transition } from '../../../cell/history/transition.ts';
 import { decodeRecord } from '../../../cell/shard/log/record-codec.ts';
@@ -190,22 +189,6 @@ export class FleetChronicle {
       }
     }
   }
-}
-
-/** How often a cell took a signal from its client, by what it carries: once each time that it was sent. */
-export function timesTaken(chronicle: FleetChronicle, id: string): number {
-  return [...chronicle.decided.values()].filter(({ transition }) =>
-    inputsOf(transition).some(({ attributes }) => {
-      const isOwn = isAcceptedBy(transition, attributes.requestId ?? '');
-      return isOwn && String(fromPayloads(attributes.input)) === id;
-    }),
-  ).length;
-}
-
-/** Whether an input that its client did not name came in with that transition, and was not applied again by it. */
-function isAcceptedBy({ runId, epoch, number }: Transition, requestId: string): boolean {
-  const origin = originOf(requestId);
-  return origin?.runId === runId && origin.epoch === epoch && origin.number === number;
 }
 
 /** What a transition took, in history or in the buffer; what a flush writes was taken before. */

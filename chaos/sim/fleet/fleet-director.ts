@@ -2,7 +2,7 @@
  * Makes what befalls a fleet, at times drawn from the seed: crashes of cells and orchestrators, ways cut one way, slow
  * lanes, clocks that jump; and what people ask of it: moves, moves back, aborts, forced failovers.
  *
- * Invariant: after `endMs` everything is healed: ways are mended, cells run, an orchestrator runs.
+ * Invariant: after `endMs` everything is healed: ways are mended, cells run, clocks agree, an orchestrator runs.
  */
 import { sleep } from '../../../kernel/clock.ts';
 import type { SeededRng } from '../../../kernel/testing/seeded-rng.ts';
@@ -22,6 +22,8 @@ export type DirectorParts = FleetParts & {
   readonly rng: SeededRng;
   readonly tally: Tally<FleetFault>;
   readonly endMs: number;
+  /** The longest between two acts. */
+  readonly restMs: number;
   /** Whether this world has forced failovers. */
   readonly forces: boolean;
 };
@@ -54,6 +56,8 @@ const FAULTS: readonly Act[] = [
   'jump',
 ];
 const JUMP_MS = 300;
+/** Two clocks that are each off by no more are near enough for a move. */
+const OFF_MS = 450;
 /** How many of the turns of a move are struck, and how soon. */
 const STRUCK = 0.4;
 const SOON_MS = 400;
@@ -73,9 +77,9 @@ export class FleetDirector {
   }
 
   async run(): Promise<void> {
-    const { time, rng, endMs } = this.#parts;
+    const { time, rng, endMs, restMs } = this.#parts;
     for (;;) {
-      await sleep(time, rng.integer(50, 3_000));
+      await sleep(time, rng.integer(50, restMs));
       if (time.monotonicMs() >= endMs) break;
       this.#act(rng.pick(this.#acts));
     }
@@ -188,7 +192,10 @@ export class FleetDirector {
     faults.active = false;
     faults.sky = 'clear';
     links.heal();
-    for (const cell of cells) cell.start();
+    for (const cell of cells) {
+      cell.start();
+      cell.rightClock(OFF_MS);
+    }
     void operators.start();
   }
 }

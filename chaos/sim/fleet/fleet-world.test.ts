@@ -6,6 +6,7 @@ import type { Transition } from '../../../cell/history/transition.ts';
 import { encodeRecord } from '../../../cell/shard/log/record-codec.ts';
 import type { RunDigest } from '../../../cell/shard/replicas/replicas.ts';
 import { encodeEvents } from '../../../wire/event-codec.ts';
+import type { Order } from '../client.ts';
 import { Journal } from '../journal.ts';
 import { CHECKS, Tally } from '../tally.ts';
 import { judgeAsOneCell } from './as-one-cell.ts';
@@ -42,6 +43,8 @@ function evidence(changes: Partial<FleetEvidence> = {}): FleetEvidence {
     orders: [],
     ledger: [],
     activeIn: new Map([[1, 'a']]),
+    beganMs: new Map(),
+    handed: new Map(),
     forced: new Set(),
     losses: [],
     digests: [{ runId: RUN, workflowId: ORDER, a: digest('h'), b: digest('h') }],
@@ -106,6 +109,45 @@ describe('the checkers of a fleet', () => {
     const bad = evidence({ chronicle: chronicle([decided('b', 1, 1)]) });
     expect(judge(bad)).toContain('P2: cell b decided transition 1');
   });
+
+  it('P5: a cell decided in an epoch that was over by a move, though not by a failover', () => {
+    const late = chronicle([decided('a', 1, 1), decided('a', 7, 1)]);
+    const after = (flippedMs: number, forced: readonly number[] = []) =>
+      judge(
+        evidence({
+          chronicle: late,
+          beganMs: new Map([[2, flippedMs]]),
+          forced: new Set(forced),
+          digests: [],
+        }),
+      );
+    expect(after(6)).toContain('P5: cell a decided transition 7 of order-1 run-1 in epoch 1');
+    expect(after(7)).toBe('');
+    expect(after(6, [2])).toBe('');
+  });
+
+  it.each`
+    handed | breach
+    ${1}   | ${true}
+    ${2}   | ${false}
+  `(
+    'P4: a nameless signal that a cell was handed $handed times is twice in a history',
+    ({ handed, breach }: { handed: number; breach: boolean }) => {
+      const order: Order = {
+        ...{ workflowId: ORDER, fate: 'ships' as const, beginsMs: 0, shipWithinMs: 1, ships: true },
+        ...{ notes: 1, anonymous: [1], ending: 'none' as const, startsAgain: false },
+      };
+      const marks = new Map([[`signal ${RUN} ${ORDER}/note-1`, 2]]);
+      const history = { workflowId: ORDER, runId: RUN, events: [], marks };
+      const planted = evidence({
+        orders: [order],
+        handed: new Map([[`${ORDER}/note-1`, handed]]),
+        histories: new Map([[RUN, history]]),
+      });
+      const judged = judgeAsOneCell(planted, new Tally(CHECKS)).join();
+      expect(judged.includes('is in the history 2 times')).toBe(breach);
+    },
+  );
 
   it('P6: a run differs, or is missing in a cell', () => {
     const ref = { runId: RUN, workflowId: ORDER };

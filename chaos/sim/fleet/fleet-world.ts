@@ -7,9 +7,8 @@
  *     over, both cells equal (P6, P7).
  */
 import type { RunDigest } from '../../../cell/shard/replicas/replicas.ts';
+import type { FleetMap } from '../../../fleet/map.ts';
 import { MemoryFleetMap } from '../../../fleet/memory/fleet-map.ts';
-import { EMPTY_FLEET_MAP, type FleetMap } from '../../../fleet/map.ts';
-import { runningMove, type Move } from '../../../fleet/move.ts';
 import { sleep } from '../../../kernel/clock.ts';
 import { invariant } from '../../../kernel/invariant.ts';
 import { SeededRng } from '../../../kernel/testing/seeded-rng.ts';
@@ -33,8 +32,11 @@ import { checkFleet, type FleetEvidence } from './checkers.ts';
 import { checkViews } from '../checkers/views.ts';
 import { FleetChronicle } from './fleet-chronicle.ts';
 import { FleetDirector } from './fleet-director.ts';
+import { HandedSignals } from './handed-signals.ts';
+import { drawTurns, HardTurns, ordersFor, type Turns } from './hard-turns.ts';
 import { MAP } from './late-map.ts';
 import { drawFleetWeather, Links } from './links.ts';
+import { MapHistory } from './map-history.ts';
 import { Operators } from './operators.ts';
 import { SimCell, type CellPlan, type FleetParts } from './sim-cell.ts';
 import { SimRouter } from './sim-router.ts';
@@ -87,9 +89,9 @@ export class FleetWorld {
   readonly #director: FleetDirector;
   readonly #orders: readonly Order[];
   readonly #endMs: number;
-  readonly #activeIn = new Map<number, string>();
-  readonly #forced = new Set<number>();
-  readonly #ended = new Set<string>();
+  readonly #handed = new HandedSignals();
+  readonly #map: MapHistory;
+  readonly #turns: HardTurns;
 
   constructor(seed: number, tell?: (line: string) => void) {
     this.#seed = seed;
@@ -110,27 +112,23 @@ export class FleetWorld {
     const shards = { a: rng.integer(1, 3), b: rng.integer(1, 4) };
     const first = firstMap(shards);
     const store = new MemoryFleetMap(first);
-    this.#see(first);
-    store.watch((newer) => this.#see(newer));
-    const map = { name: MAP, gate: new HostGate(time, 0), store };
+    this.#map = this.#follow(store, first);
+    const landsLateMs = (next: FleetMap) => this.#turns.lateMs(next);
+    const map = { name: MAP, gate: new HostGate(time, 0), store, landsLateMs };
     const cell = (id: string) => this.#cells.find((one) => one.id === id)?.current;
     this.#parts = { time, trace, faults, map, ways: { links, cell } };
     this.#endMs = rng.integer(15_000, 45_000);
-    const skewMs = rng.chance(0.5) ? 300 : 0;
-    if (skewMs > 0) this.#fleetFaults.add('clock skewed');
-    const saveMs = rng.fork('disks').chance(0.4) ? 3_000 : 0;
-    if (saveMs > 0) this.#fleetFaults.add('map saved late');
-    const replication = drawReplication(rng.fork('replication'));
-    const plan = { replication, map: first, skewMs, saveMs };
+    const turns = drawTurns(rng.fork('the turns'));
+    const plan = this.#drawPlan(first, turns);
     this.#cells = (['a', 'b'] as const).map((id) =>
       simCell(this.#parts, rng, { ...plan, id, shardCount: shards[id] }),
     );
-    const way = { time, links, map, cell, first, tally: this.#acts };
+    const way = { time, links, map, cell, first, tally: this.#acts, handed: this.#handed };
     const routed = rng.fork('routed');
     const router = (name: string) => new SimRouter(name, { ...way, rng: rng.fork(name) });
     this.#routers = ['router-1', 'router-2'].map(router);
     this.#operators = new Operators(this.#parts, rng.fork('operators'));
-    this.#orders = drawOrders(rng.fork('orders'), this.#endMs);
+    this.#orders = ordersFor(turns, drawOrders(rng.fork('orders'), this.#endMs));
     this.#callers = {
       time,
       rng: rng.fork('callers'),
@@ -149,17 +147,30 @@ export class FleetWorld {
       sticky: rng.chance(0.6),
       fateOf: (workflowId) => fates.get(workflowId) ?? 'ships',
     });
-    this.#director = new FleetDirector({
+    const struck = {
       ...this.#parts,
       cells: this.#cells,
       operators: this.#operators,
       routers: this.#routers,
       links,
-      rng: rng.fork('director'),
       tally: this.#fleetFaults,
       endMs: this.#endMs,
-      forces: rng.chance(0.5),
-    });
+    };
+    // Moves that are hindered seldom come to their flip, and a failover that is forced excuses what a flip breaks.
+    const calm = turns === 'flips';
+    const director = { forces: rng.chance(0.5) && !calm, restMs: calm ? 8_000 : 3_000 };
+    this.#director = new FleetDirector({ ...struck, ...director, rng: rng.fork('director') });
+    this.#turns = new HardTurns({ ...struck, turns, rng: rng.fork('hard turns') });
+  }
+
+  /** What both cells have in common. */
+  #drawPlan(map: FleetMap, turns: Turns): Omit<CellPlan, 'id' | 'shardCount' | 'config' | 'rng'> {
+    const rng = this.#rng;
+    const skewMs = rng.chance(0.5) ? 300 : 0;
+    if (skewMs > 0) this.#fleetFaults.add('clock skewed');
+    const saveMs = rng.fork('disks').chance(0.4) || turns === 'flips' ? 3_000 : 0;
+    if (saveMs > 0) this.#fleetFaults.add('map saved late');
+    return { replication: drawReplication(rng.fork('replication')), map, skewMs, saveMs };
   }
 
   /** Runs the fleet to its end and judges it. A rejection that nobody handled would end a real process: it counts. */
@@ -220,7 +231,7 @@ export class FleetWorld {
   }
 
   #restless(): string {
-    const move = this.#move();
+    const move = this.#map.runningMove;
     if (move) return `move ${move.id} is in ${move.phase} (${move.note ?? ''})`;
     for (const { id, current } of this.#cells) {
       if (!current) return `cell ${id} is down`;
@@ -239,44 +250,28 @@ export class FleetWorld {
     return open ? `run ${open.runId} of ${open.workflowId} is open` : '';
   }
 
-  #move(): Move | undefined {
-    const namespace = this.#latest.namespaces[NAMESPACE_ID];
-    return namespace && runningMove(namespace);
-  }
-
-  #latest: FleetMap = EMPTY_FLEET_MAP;
-  #handover = '';
-
-  #see(map: FleetMap): void {
-    this.#latest = map;
-    const { placement, moves = [] } = map.namespaces[NAMESPACE_ID] ?? {};
-    if (!placement) return;
-    if (placement.state.kind === 'handover' && this.#handover !== placement.state.moveId) {
-      this.#handover = placement.state.moveId;
-      this.#director?.turned();
-    }
-    if (!this.#activeIn.has(placement.epoch)) {
-      this.#activeIn.set(placement.epoch, placement.active);
-      const newest = moves.at(-1);
-      if (newest?.kind === 'failover') this.#forced.add(placement.epoch);
-      this.#trace?.note(`epoch ${placement.epoch} begins in ${placement.active}`);
-      this.#director?.turned();
-    }
-    for (const { id, outcome } of moves) {
-      if (outcome === undefined || this.#ended.has(id)) continue;
-      this.#ended.add(id);
-      this.#acts.add(outcome);
-      this.#trace?.note(`${id} ended: ${outcome}`);
-    }
+  /** Hears of the map as its store holds it. */
+  #follow(store: MemoryFleetMap, first: FleetMap): MapHistory {
+    const map = new MapHistory({
+      handover: () => this.#director.turned(),
+      epoch: (placement, how) => {
+        this.#trace.note(`epoch ${placement.epoch} begins in ${placement.active}`);
+        this.#director.turned();
+        this.#turns.began(placement, how);
+      },
+      ended: (id, outcome) => {
+        this.#acts.add(outcome);
+        this.#trace.note(`${id} ended: ${outcome}`);
+      },
+    });
+    map.begin(first);
+    store.watch((newer) => map.see(newer, this.#time.monotonicMs()));
+    return map;
   }
 
   #chronicle(): FleetChronicle {
     const logs = this.#cells.map(({ id, database }) => ({ id, shards: database.effective }));
-    return new FleetChronicle(logs, this.#active);
-  }
-
-  get #active(): string {
-    return this.#latest.namespaces[NAMESPACE_ID]?.placement.active ?? '';
+    return new FleetChronicle(logs, this.#map.active);
   }
 
   async #judge(): Promise<readonly string[]> {
@@ -289,8 +284,9 @@ export class FleetWorld {
     const journal = this.#journal;
     const losses = this.#cells.flatMap((cell) => cell.losses.all());
     const common = { journal, orders: this.#orders, ledger: this.#ledger.calls, losses, digests };
-    const marks = { activeIn: this.#activeIn, forced: this.#forced };
-    const evidence: FleetEvidence = { ...common, ...marks, chronicle, histories };
+    const { activeIn, beganMs, forced } = this.#map;
+    const seen = { activeIn, beganMs, forced, handed: this.#handed.times };
+    const evidence: FleetEvidence = { ...common, ...seen, chronicle, histories };
     const [a, b] = this.#cells;
     const rows = [a, b].map((cell) => cell?.database.dump().runs ?? []);
     return [

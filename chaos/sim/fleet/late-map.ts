@@ -9,6 +9,7 @@
 import type { FleetMapStore, SetOutcome, Unsubscribe } from '../../../fleet/fleet-map.ts';
 import type { FleetMap } from '../../../fleet/map.ts';
 import type { MemoryFleetMap } from '../../../fleet/memory/fleet-map.ts';
+import { sleep } from '../../../kernel/clock.ts';
 import type { WorldTime } from '../world-time.ts';
 import type { Links } from './links.ts';
 import type { Place } from './place.ts';
@@ -19,7 +20,11 @@ const TOLD_AGAIN_MS = 300;
 const LANDS_ALWAYS = new AbortController().signal;
 
 /** The store, and the process that it is in. */
-export type MapPlace = Place & { readonly store: MemoryFleetMap };
+export type MapPlace = Place & {
+  readonly store: MemoryFleetMap;
+  /** How much later than it arrived a change lands. */
+  readonly landsLateMs: (next: FleetMap) => number;
+};
 
 export class LateMap implements FleetMapStore {
   readonly #who: Place;
@@ -39,7 +44,11 @@ export class LateMap implements FleetMapStore {
   }
 
   compareAndSet(expectedRevision: number, next: FleetMap): Promise<SetOutcome> {
-    return this.#ask((store) => store.compareAndSet(expectedRevision, next, LANDS_ALWAYS));
+    return this.#ask((store) => {
+      const set = () => store.compareAndSet(expectedRevision, next, LANDS_ALWAYS);
+      const lateMs = this.#map.landsLateMs(next);
+      return lateMs > 0 ? sleep(this.#time, lateMs).then(set) : set();
+    });
   }
 
   watch(listener: (map: FleetMap) => void): Unsubscribe {

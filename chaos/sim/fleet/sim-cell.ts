@@ -113,6 +113,12 @@ export class SimCell {
     this.#gate?.jumpWallBy(ms);
   }
 
+  /** Sets its wall clock right if jumps have added up to more than that. */
+  rightClock(mostMs: number): void {
+    const offMs = this.#gate?.wallOffsetMs ?? 0;
+    if (Math.abs(offMs) > mostMs) this.jumpWallBy(-offMs);
+  }
+
   /** Kills it a moment after it sent its next append, which never lands. `killed` is called then. */
   killUnderAppend(afterMs: number, killed: () => void): void {
     this.#faults.arm(() => {

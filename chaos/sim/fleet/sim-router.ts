@@ -24,6 +24,7 @@ import { NAMESPACE_ID } from '../host.ts';
 import { HostGate } from '../host-gate.ts';
 import type { Tally } from '../tally.ts';
 import type { WorldTime } from '../world-time.ts';
+import type { HandedSignals } from './handed-signals.ts';
 import { LateMap, type MapPlace } from './late-map.ts';
 import type { Links } from './links.ts';
 import type { CellProcess } from './sim-cell.ts';
@@ -37,6 +38,7 @@ export type RouterParts = {
   readonly cell: (id: string) => CellProcess | undefined;
   readonly tally: Tally<FleetAct>;
   readonly first: FleetMap;
+  readonly handed: HandedSignals;
 };
 
 type Belief = { readonly cell: string; readonly epoch: number };
@@ -115,7 +117,7 @@ export class SimRouter {
     },
   ): Promise<Answer<M>> {
     const { cell: id, epoch } = this.#belief;
-    const { cell, time, rng } = this.#parts;
+    const { cell, time, rng, handed } = this.#parts;
     await sleep(time, 0.2 + rng.fraction());
     const process = cell(id);
     if (!process) throw new AtollError('unavailable', `cell ${id} is down`);
@@ -126,10 +128,14 @@ export class SimRouter {
         reject(new AtollError('unavailable', `cell ${id} is gone`)),
       );
       process.gate.enter(() => {
+        const failed = handed.handed(name, request);
         process.frontend
           .call(name, request, { signal: call.signal, deadlineMs: leftMs, headers })
           .finally(stop)
-          .then(resolve, reject);
+          .then(resolve, (error: unknown) => {
+            failed(error);
+            reject(toAtollError(error));
+          });
       });
     });
   }

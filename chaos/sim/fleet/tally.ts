@@ -19,6 +19,10 @@ export const FLEET_FAULTS = [
   'started without the map',
   'clock skewed',
   'clock jump',
+  'flip late, aborted meanwhile',
+  'flip unseen',
+  'started by the map from before a flip',
+  'failover there and back',
 ] as const;
 export type FleetFault = (typeof FLEET_FAULTS)[number];
 
@@ -41,6 +45,7 @@ export const FLEET_CHECKS = [
   'P3 runs by workflow id',
   'P4 starts of one attempt by epoch',
   'P5 requests without a forced failover',
+  'P5 transitions before a flip',
   'P6 digests',
   'P9 branches that gave way',
   'P9 transitions that lost',
