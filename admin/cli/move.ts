@@ -75,7 +75,7 @@ function planText(namespace: string, plan: AdminResponse<'PlanMove'>): string {
     namespace,
     from,
     to,
-    'calls would be held for': `about ${duration(predictedPauseMs)}, none fails`,
+    'calls would be held for': `about ${duration(predictedPauseMs)}; those with a longer deadline do not fail`,
   });
   const next = blockers.length === 0 ? `Start it: atoll move start ${namespace} --to ${to}\n` : '';
   return head + (lane === undefined ? '' : laneLine(lane)) + noted + blocked + next;
