@@ -17,13 +17,15 @@ import type { WorldKind } from './world-kind.ts';
 const HERE = dirname(fileURLToPath(import.meta.url));
 const ROOT = join(HERE, '..', '..');
 export const PATCHES = join(HERE, 'mutants');
-const COPIED = [
+/** What a world runs on. */
+export const COPIED = [
   'kernel',
   'wire',
   'fleet',
   'cell',
   'replication',
   'admin',
+  'chaos/command-line.ts',
   'chaos/sim',
   'tsconfig.json',
   'package.json',
