@@ -70,10 +70,12 @@ export class ShardStanding {
     const mark = this.marks.get(namespaceId);
     if (mark?.kind === 'gated' && mark.moveId === moveId) return this.observed(namespaceId);
     const placement = this.#parts.placementOf(namespaceId);
-    if (!placement?.active || !placement.handover || placement.revision < revision) {
+    // A cell that started from an older map has seen less than its shards' marks say.
+    const newest = Math.max(revision, mark?.revision ?? 0);
+    if (!placement?.active || !placement.handover || placement.revision < newest) {
       throw new AtollError(
         'failed-precondition',
-        `namespace ${namespaceId} is not in handover from here by revision ${placement?.revision ?? 0} of the fleet map: look at the move again`,
+        `namespace ${namespaceId} is not in handover from here, as of revision ${newest}, by revision ${placement?.revision ?? 0} of the fleet map: look at the move again`,
       );
     }
     // The map that this cell saw, which may be newer than the move's: a mark never goes back behind an earlier one.

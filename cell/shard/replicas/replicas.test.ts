@@ -172,6 +172,21 @@ describe('a planned move', () => {
     await expect(gate).rejects.toThrow('is not in handover');
   });
 
+  test('of a move that is over is not begun by a map from before its end', async () => {
+    const { a, labA } = await twoCells();
+    await a.start('w');
+    a.placement = placed('2@1 active handover');
+    await a.shards.replicas().gate({ namespaceId: NS, moveId: 'm', revision: 2 }, forever);
+    a.placement = placed('3@1 active');
+    await a.signal('w', 'r1');
+    await a.settle();
+    const again = await labA.host();
+    again.placement = placed('2@1 active handover'); // What the cell had saved last.
+    const late = { namespaceId: NS, moveId: 'm', revision: 2 };
+    await expect(again.shards.replicas().gate(late, forever)).rejects.toThrow('is not in handover');
+    await again.signal('w', 'r2');
+  });
+
   test('fails a workflow task that was durably started before it', async () => {
     const { a, b, ship, move } = await twoCells();
     await a.start('w');
