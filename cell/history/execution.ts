@@ -46,7 +46,17 @@ export type LedgerEntry = {
   readonly at: number;
   /** Said anew by the end of a run that had taken the request, too, in this epoch. */
   readonly epoch?: number | undefined;
+  /** That run: the ends of two runs may say the same, and one of them lose. */
+  readonly by?: string | undefined;
+  /**
+   * What else is known of the request, each by itself: the largest counts once the branch that says this one has lost. Of a
+   * cell's memory, views and images; no transition says it, and no digest.
+   */
+  readonly covered?: readonly LedgerEntry[] | undefined;
 };
+
+/** Runs that took one request: it takes a failover within the lag, or the end of its keeping, for one more. */
+const MOST_COVERED = 8;
 
 /**
  * Whether a request stays with the run that is known to have taken it, though another one took it as well: two cells did, each
@@ -56,7 +66,41 @@ export function staysTaken(known: LedgerEntry | undefined, entry: LedgerEntry): 
   if (!known) return false;
   if (known.at !== entry.at) return known.at > entry.at;
   const [said = 0, saidNow = 0] = [known.epoch, entry.epoch];
-  return said === saidNow ? known.runId > entry.runId : said > saidNow;
+  if (said !== saidNow) return said > saidNow;
+  if (known.runId !== entry.runId) return known.runId > entry.runId;
+  return (known.by ?? '') > (entry.by ?? '');
+}
+
+/** All that the entry knows of its request, each by itself. */
+export function singly({ covered = [], ...entry }: LedgerEntry): readonly LedgerEntry[] {
+  return [entry, ...covered];
+}
+
+/** What both know of the request; `known` itself where the other one tells nothing new. */
+export function joined(known: LedgerEntry | undefined, other: LedgerEntry): LedgerEntry {
+  if (!known) return other;
+  const before = singly(known);
+  const news = singly(other).filter((entry) => !before.some((one) => isSameEntry(one, entry)));
+  if (news.length === 0) return known;
+  const [first, ...covered] = [...news, ...before].toSorted(laterFirst);
+  return { ...(first ?? other), covered: covered.slice(0, MOST_COVERED) };
+}
+
+function laterFirst(a: LedgerEntry, b: LedgerEntry): number {
+  if (staysTaken(a, b)) return -1;
+  return staysTaken(b, a) ? 1 : 0;
+}
+
+/** Whether both say the same, whatever else they know. */
+export function isSameEntry(a: LedgerEntry, b: LedgerEntry): boolean {
+  return (
+    a.requestId === b.requestId &&
+    a.runId === b.runId &&
+    a.kind === b.kind &&
+    a.at === b.at &&
+    a.epoch === b.epoch &&
+    a.by === b.by
+  );
 }
 
 /** Whether the end of that run said it: the run had taken the request of its start as well, and gave way (PROTOCOLS 9). */
@@ -67,9 +111,9 @@ export function isSaidByEnd(
     readonly start: { readonly requestId: string };
     readonly closedAt?: number | undefined;
   },
-  { requestId, runId, epoch }: LedgerEntry,
+  { requestId, runId, epoch, by = run.runId }: LedgerEntry,
 ): boolean {
-  if (run.closedAt === undefined || epoch !== run.epoch) return false;
+  if (run.closedAt === undefined || epoch !== run.epoch || by !== run.runId) return false;
   return requestId === run.start.requestId && runId !== run.runId;
 }
 

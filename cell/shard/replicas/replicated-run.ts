@@ -10,7 +10,9 @@ import { currentRun } from '../../history/draft.ts';
 import {
   endedWith,
   isOlderPointer,
+  isSameEntry,
   isSaidByEnd,
+  singly,
   type CurrentRun,
   type LedgerEntry,
 } from '../../history/execution.ts';
@@ -85,7 +87,7 @@ export function adoptionOf(
   how: { readonly why: AdoptionReason; readonly acts: boolean; readonly freshId: string },
 ): Adoption {
   const { run, execution } = here;
-  const { state, events, ledger } = image;
+  const { state, events } = image;
   const { why, acts, freshId } = how;
   const fresh = why !== 'ours is older';
   const known = fresh || !run ? 0 : run.head.nextEventId - 1;
@@ -99,13 +101,44 @@ export function adoptionOf(
     events:
       known === 0 ? all : known < last ? sliceEvents(all, known + 1, last) : new Uint8Array(0),
     ...(pointer ? { current: pointer } : {}),
-    ledger: ledger.filter((entry) => {
-      // Requests of other runs come with their own branches, of which the one here may be another.
-      if (entry.runId !== state.runId && !isSaidByEnd(state, entry)) return false;
-      return !isSame(execution?.ledger.find(entry.requestId), entry);
-    }),
-    forgotten: fresh && run ? takenByLoser(run.head, ledger, execution) : [],
+    ...requestsOf(image, fresh ? run?.head : undefined, execution),
   };
+}
+
+/**
+ * What the image brings of requests, and those which the branch of this run that loses had taken, or given away, and the other
+ * one not or otherwise: repeated, they are new; or again those of whoever took them beside it.
+ */
+function requestsOf(
+  { state, ledger }: RunImage,
+  loser: RunState | undefined,
+  execution: CachedExecution | undefined,
+): Pick<Adoption, 'ledger' | 'forgotten'> {
+  const sent = new Map(ledger.map((entry) => [entry.requestId, entry]));
+  const isLost = (entry: LedgerEntry) =>
+    loser !== undefined && isSaidBy(loser, entry) && !knows(sent.get(entry.requestId), entry);
+  const known = (execution?.ledger.entries() ?? []).map(singly);
+  const lessened = known.filter((entries) => entries.some(isLost));
+  const left = lessened.flat().filter((entry) => !isLost(entry));
+  const forgotten = new Set(lessened.flat().map(({ requestId }) => requestId));
+  // Requests of other runs come with their own branches, of which the one here may be another.
+  const news = ledger
+    .flatMap(singly)
+    .filter((entry) => isSaidBy(state, entry))
+    .filter(
+      (entry) =>
+        forgotten.has(entry.requestId) || !knows(execution?.ledger.find(entry.requestId), entry),
+    );
+  return { ledger: [...left, ...news], forgotten: [...forgotten] };
+}
+
+/** Whether the run took the request, or gave it away with its end. */
+function isSaidBy(run: RunState, entry: LedgerEntry): boolean {
+  return entry.runId === run.runId || isSaidByEnd(run, entry);
+}
+
+function knows(known: LedgerEntry | undefined, entry: LedgerEntry): boolean {
+  return known !== undefined && singly(known).some((one) => isSameEntry(one, entry));
 }
 
 /** Where the workflow id points once the image is here; undefined: where it does. */
@@ -135,31 +168,6 @@ function pointerOf(
 export function staysPointed(known: CurrentRun, incoming: CurrentRun): boolean {
   const isOther = known.runId !== incoming.runId;
   return (isOther && known.closedAt === undefined) || isOlderPointer(incoming, known);
-}
-
-/**
- * Requests that the branch of this run which loses had taken, or given away, and the other one not or otherwise: repeated,
- * they are new.
- */
-function takenByLoser(
-  loser: RunState,
-  ledger: readonly LedgerEntry[],
-  execution: CachedExecution | undefined,
-): readonly string[] {
-  const winner = new Map(ledger.map((entry) => [entry.requestId, entry]));
-  return (execution?.ledger.entries() ?? [])
-    .filter((entry) => entry.runId === loser.runId || isSaidByEnd(loser, entry))
-    .filter((entry) => !isSame(winner.get(entry.requestId), entry))
-    .map(({ requestId }) => requestId);
-}
-
-function isSame(known: LedgerEntry | undefined, entry: LedgerEntry): boolean {
-  return (
-    known?.runId === entry.runId &&
-    known.kind === entry.kind &&
-    known.at === entry.at &&
-    known.epoch === entry.epoch
-  );
 }
 
 /** The image's events behind that one. */

@@ -31,6 +31,8 @@ const isOpen = async (host: Host, ref: RunRef) =>
   (await host.ownership.at(ref, forever, ({ run }) => run.head.closedAt)) === undefined;
 const currentOf = async (host: Host) =>
   (await host.ownership.at(wf('w'), forever, ({ execution }) => execution.current)).runId;
+const tookIn = (host: Host, requestId: string) =>
+  host.ownership.memory.peekExecution(wf('w'))?.ledger.find(requestId);
 const digests = (host: Host, refs: readonly RunRef[]) =>
   host.shards.replicas().digests(refs, { recompute: true }, forever);
 
@@ -102,6 +104,50 @@ describe('a workflow id that two cells took, each in its own epoch', () => {
       await expectEqual(cells, [unheard, second]);
     },
   );
+
+  test('has its request with the run that took it last once what an end said of it has lost', async () => {
+    const cells = await twoCells();
+    const { a, b, ship, move } = cells;
+    await a.settle(1_000); // The second one is the later one.
+    const { unheard, second } = await twoRuns(cells, 'same');
+    const terminate = { kind: 'terminate', reason: 'why', identity: 'client' } as const;
+    await a.ask('w', terminate);
+    await ship('b');
+    const said = (host: Host) => [tookIn(host, 'same')?.runId, tookIn(host, 'same')?.epoch];
+    expect(said(a)).toEqual([second.runId, 3]);
+    move('4@4', 'b');
+    await observe(b);
+    await b.ask('w', terminate);
+    const ended = await b.shards.replicas().image(unheard, forever);
+    move('5@5', 'a');
+    await observe(a);
+    await observe(b);
+    await a.settle(2_000);
+    a.ownership.memory.forget(unheard);
+    expect(tookIn(a, 'same')).toBeUndefined();
+    expect(await a.shards.replicas().adopt(ended, asIs, forever)).toEqual({ kind: 'applied' });
+    expect(said(a)).toEqual([second.runId, undefined]);
+    await expectEqual(cells, [unheard, second]);
+    expect(said(b)).toEqual([second.runId, undefined]);
+  });
+
+  test('has a request with the other run that took it, once the branch that took it last has lost', async () => {
+    const cells = await twoCells();
+    const { a, b, ship, move } = cells;
+    const first = await started(a, 'first');
+    await ship('a');
+    b.placement = placed('2@2 active');
+    await observe(b);
+    await b.ask('w', { kind: 'terminate', reason: 'why', identity: 'client' });
+    const second = await started(b, 'second');
+    await b.signal('w', 'same');
+    await a.settle(1_000);
+    await a.signal('w', 'same'); // It has not heard of the failover.
+    move('2@2', 'b');
+    await observe(a);
+    await expectEqual(cells, [first, second]);
+    expect(tookIn(a, 'same')).toMatchObject({ runId: second.runId });
+  });
 
   test.each(['steps', 'image'] as const)(
     'points at a run that ended, where its end was heard of after the id was given back to it (%s)',
@@ -181,9 +227,8 @@ describe('a workflow id that two cells took, each in its own epoch', () => {
     await cells.ship('b');
     expect(await isOpen(a, unheard)).toBe(false);
     await cells.ship('a');
-    const took = (host: Host) => host.ownership.memory.peekExecution(wf('w'))?.ledger.find('same');
-    expect(took(a)).toMatchObject({ runId: second.runId });
-    expect(took(b)).toEqual(took(a));
+    expect(tookIn(a, 'same')).toMatchObject({ runId: second.runId });
+    expect(tookIn(b, 'same')).toMatchObject({ runId: second.runId });
     await expectEqual(cells, [unheard, second]);
   });
 

@@ -75,7 +75,8 @@ function superseding(run: CachedRun, current: CurrentRun, ctx: DecideContext): E
   // Both cells may have taken one request: said anew so that it counts, and what the last one said (staysTaken).
   const { startRequestId: requestId, runId, startedAt } = current;
   const at = 1 + Math.max(startedAt, state.start.startedAt);
-  const taken: LedgerEntry = { requestId, kind: 'start', runId, at, epoch: state.epoch };
+  const said = { epoch: state.epoch, by: state.runId };
+  const taken: LedgerEntry = { requestId, kind: 'start', runId, at, ...said };
   const ledger = requestId === state.start.requestId ? { ledger: [taken] } : {};
   const execution = { current: { ...current, epoch: state.epoch }, ...ledger };
   return encodeStep({ ...transition, execution }, state);

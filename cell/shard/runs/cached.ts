@@ -4,7 +4,13 @@
  *
  * Invariant: what is not settled (unsaved, undecided, waited for) is never forgotten.
  */
-import type { CurrentRun, LedgerEntry } from '../../history/execution.ts';
+import {
+  isSameEntry,
+  joined,
+  singly,
+  type CurrentRun,
+  type LedgerEntry,
+} from '../../history/execution.ts';
 import type { LiveRun } from '../../history/decision.ts';
 import type { Lineage } from '../../history/lineage.ts';
 import type { ExecutionState, RunState, TaskStart } from '../../history/state.ts';
@@ -166,9 +172,11 @@ export class CachedExecution {
     return { namespaceId, workflowId, current, ledger };
   }
 
-  /** Remembers a decided entry. */
+  /** Remembers a decided entry, beside what else is known of its request. */
   addEntry(entry: LedgerEntry): void {
-    this.#unsaved.set(entry, this.ledger.add(entry));
+    const known = this.ledger.find(entry.requestId);
+    const all = joined(known, entry);
+    if (all !== known) this.#unsaved.set(entry, this.ledger.add(all));
   }
 
   /** Takes a decided entry out again: the branch that had taken the request has lost. */
@@ -188,7 +196,14 @@ export class CachedExecution {
 
   /** The entries whose records are durable. */
   durableLedger(): readonly LedgerEntry[] {
-    return this.ledger.entries().filter((entry) => !this.#unsaved.has(entry));
+    const entries = this.ledger.entries();
+    if (this.#unsaved.size === 0) return entries;
+    const unsaved = new Map<string, LedgerEntry[]>();
+    for (const entry of this.#unsaved.keys()) {
+      const { requestId } = entry;
+      unsaved.set(requestId, [...(unsaved.get(requestId) ?? []), ...singly(entry)]);
+    }
+    return entries.flatMap((entry) => without(entry, unsaved.get(entry.requestId) ?? []));
   }
 
   /** The record that holds this entry is durable. */
@@ -208,6 +223,14 @@ export class CachedExecution {
   get settled(): boolean {
     return this.committedCurrent !== undefined && !this.fresh && !this.dirty && !this.pending;
   }
+}
+
+/** What is left of the entry without these: one entry, or none. */
+function without(entry: LedgerEntry, unsaved: readonly LedgerEntry[]): readonly LedgerEntry[] {
+  if (unsaved.length === 0) return [entry];
+  const left = singly(entry).filter((one) => !unsaved.some((other) => isSameEntry(one, other)));
+  const [first, ...covered] = left;
+  return first ? [{ ...first, ...(covered.length > 0 ? { covered } : {}) }] : [];
 }
 
 /** Stands for a row that could not be read, to be deleted by its key. */

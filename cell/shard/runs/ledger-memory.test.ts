@@ -74,6 +74,30 @@ describe('ledger rows of an execution', () => {
     expect(rows(held)).toEqual([['b', 'c', 'd'], ['a']]);
   });
 
+  test('of a request that two runs took only what is durable is told', () => {
+    const held = execution();
+    const [one, other] = [entry('a', 'start', 1), { ...entry('a', 'start', 2), runId: 'other' }];
+    held.addEntry(one);
+    held.commitEntry(one);
+    held.addEntry(other);
+    expect(held.ledger.find('a')).toEqual({ ...other, covered: [one] });
+    expect(held.durableLedger()).toEqual([one]);
+    held.commitEntry(other);
+    expect(held.durableLedger()).toEqual([{ ...other, covered: [one] }]);
+  });
+
+  test('what is said of a request once more changes no row', () => {
+    const held = execution();
+    const [one, other] = [entry('a', 'start', 1), { ...entry('a', 'start', 2), runId: 'other' }];
+    for (const each of [other, one]) {
+      held.addEntry(each);
+      held.commitEntry(each);
+    }
+    const before = held.ledgerPuts.get('a');
+    held.addEntry({ ...one });
+    expect([held.ledgerPuts.get('a'), held.durableLedger()]).toEqual([before, [before?.entry]]);
+  });
+
   test('no checkpoint puts and drops one row', () => {
     const held = execution();
     for (const id of ['a', 'b', 'c', 'd', 'a', 'b']) {

@@ -10,7 +10,6 @@ import { invariant } from '../../../kernel/invariant.ts';
 import {
   endedWith,
   isOlderPointer,
-  staysTaken,
   type CurrentRun,
   type ExecutionChange,
 } from '../../history/execution.ts';
@@ -209,9 +208,7 @@ export class RunBook {
     if (!execution) return undefined;
     execution.current = pointed(execution.current, change);
     for (const requestId of change.forgotten ?? []) execution.forgetEntry(requestId);
-    for (const entry of change.ledger ?? []) {
-      if (!staysTaken(execution.ledger.find(entry.requestId), entry)) execution.addEntry(entry);
-    }
+    for (const entry of change.ledger ?? []) execution.addEntry(entry);
     return execution;
   }
 

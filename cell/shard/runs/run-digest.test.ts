@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { RunState } from '../../history/state.ts';
-import { stateHash } from './run-digest.ts';
+import { executionHash, stateHash } from './run-digest.ts';
 
 const state = (scheduled: object) =>
   ({
@@ -28,5 +28,23 @@ describe('the hash of a state', () => {
     [{ ...asRead, list: [0] }],
   ])('is another one for %j', (other) => {
     expect(stateHash(state(other))).not.toBe(stateHash(state(asRead)));
+  });
+});
+
+describe('executionHash', () => {
+  test('is the same whatever else a cell knows of a request, and another where another run has it', () => {
+    const current = {
+      runId: 'r',
+      epoch: 1,
+      firstRunId: 'r',
+      status: 1,
+      startRequestId: 's',
+      startedAt: 0,
+    } as const;
+    const entry = { requestId: 's', kind: 'start', runId: 'r', at: 2 } as const;
+    const other = { ...entry, runId: 'other', at: 1 };
+    const alone = executionHash(current, [entry]);
+    expect(executionHash(current, [{ ...entry, covered: [other] }])).toBe(alone);
+    expect(executionHash(current, [other])).not.toBe(alone);
   });
 });

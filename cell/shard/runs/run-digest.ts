@@ -38,9 +38,11 @@ export function stateHash(state: RunState): string {
   return hash;
 }
 
-/** Of pointer and ledger; the order of entries is each cell's own. */
+/** Of pointer and ledger; the order of entries is each cell's own, and what they cover. */
 export function executionHash(current: CurrentRun, ledger: readonly LedgerEntry[]): string {
-  const entries = ledger.toSorted((a, b) => (a.requestId < b.requestId ? -1 : 1));
+  const entries = ledger
+    .map((entry) => (entry.covered ? { ...entry, covered: undefined } : entry))
+    .toSorted((a, b) => (a.requestId < b.requestId ? -1 : 1));
   return hashOf([current, entries]);
 }
 
