@@ -38,7 +38,7 @@ type TurnParts = FleetParts & {
 const LATE_FLIP = 0.25;
 const UNSEEN_FLIP = 0.7;
 const STARTED_ANEW = 0.5;
-const ALL_NAMELESS = { notes: 4, anonymous: [1, 2, 3, 4] };
+const ALL_NAMELESS = { notes: 7, anonymous: [1, 2, 3, 4, 5, 6, 7] };
 
 export function drawTurns(rng: SeededRng): Turns {
   const drawn = rng.fraction();
@@ -58,10 +58,8 @@ export class HardTurns {
 
   constructor(parts: TurnParts) {
     this.#parts = parts;
-    const { turns, time, rng, endMs } = parts;
-    if (turns === 'flips') void this.#moveOften();
-    if (turns !== 'there-and-back') return;
-    time.after(rng.fraction() * 0.6 * endMs, () => void this.#thereAndBack());
+    if (parts.turns === 'flips') void this.#moveOften();
+    if (parts.turns === 'there-and-back') void this.#thereAndBackAgain();
   }
 
   /** An epoch begins. */
@@ -106,9 +104,18 @@ export class HardTurns {
     }
   }
 
+  async #thereAndBackAgain(): Promise<void> {
+    const { rng, time, endMs, faults } = this.#parts;
+    await sleep(time, rng.fraction() * 0.4 * endMs);
+    while (faults.active) {
+      await this.#thereAndBack();
+      await sleep(time, rng.integer(500, 6_000));
+    }
+  }
+
   /**
-   * The cell that goes has inputs which the other one hears of only after the failover, and applies again; what that one
-   * decided meanwhile is heard of only after the failover back.
+   * The cell that goes has inputs which the other one hears of only once it has decided for itself, so that it applies them
+   * again; what that one decided meanwhile is heard of only after the failover back.
    */
   async #thereAndBack(): Promise<void> {
     const { rng, tally, time, operators, ways, faults, cells } = this.#parts;
@@ -116,16 +123,15 @@ export class HardTurns {
     const from = this.#known?.active ?? 'a';
     const to = cells.find(({ id }) => id !== from)?.id ?? 'b';
     tally.add('failover there and back');
-    for (const [one, other, afterMs] of [
-      [from, to, rng.integer(500, 2_500)],
-      [to, from, rng.integer(2_000, 6_000)],
-    ] as const) {
-      if (!faults.active) return;
-      links.cut(one, other);
-      await sleep(time, afterMs);
-      await operators.ask('failover');
-      links.mend(one, other);
-    }
+    links.cut(from, to);
+    await sleep(time, rng.integer(500, 2_500));
+    await operators.ask('failover');
+    if (faults.active) links.cut(to, from);
+    await sleep(time, rng.integer(200, 2_500));
+    links.mend(from, to);
+    await sleep(time, rng.integer(1_000, 5_000));
+    await operators.ask('failover');
+    links.mend(to, from);
   }
 
   #cut(from: string, to: string, forMs: number): void {
