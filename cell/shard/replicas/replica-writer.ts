@@ -273,7 +273,9 @@ export class ReplicaWriter {
     const isTaken = this.#isTaken(transition, here);
     let encoded: EncodedStep;
     try {
-      encoded = encodedStep(isTaken ? withoutPointer(step) : withEnd(step, here), here.run);
+      encoded = isTaken
+        ? encodedStep(withoutPointer(step), here.run)
+        : withEnd(encodedStep(step, here.run), here);
     } catch (error) {
       if (!(error instanceof InvariantError)) throw error;
       return { outcome: { kind: 'refused', reason: error.message } };

@@ -56,10 +56,18 @@ export function withoutPointer(step: ReplicatedStep): ReplicatedStep {
   return { ...step, transition: { ...rest, ...kept } };
 }
 
-/** A step that points at another run as open, of which the end is known here already: the id points at a run that ended. */
-export function withEnd(step: ReplicatedStep, { pointed }: Here): ReplicatedStep {
+/**
+ * A step after which the id points at a run that ended: the step points at another one as open, of which the end is known here
+ * already; or it ends the one that the id is known to point at, and what it says of the id itself is older or nothing.
+ */
+export function withEnd(step: EncodedStep, { execution: here, pointed }: Here): EncodedStep {
   const { execution } = step.transition;
-  const ended = execution?.current && pointed && endedWith(execution.current, pointed);
+  const { current } = execution ?? {};
+  const known = here && endedWith(here.current, step.state);
+  const ended =
+    known && (!current || isOlderPointer(current, known))
+      ? known
+      : current && pointed && endedWith(current, pointed);
   if (!ended) return step;
   return {
     ...step,
