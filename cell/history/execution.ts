@@ -12,6 +12,11 @@ export type CurrentRun = {
   readonly startRequestId: string;
   readonly startedAt: number;
   readonly closedAt?: number | undefined;
+  /**
+   * The run of which the end gave the id back to this one, in this epoch (PROTOCOLS 9): taken back where that end loses. Of no
+   * digest.
+   */
+  readonly by?: string | undefined;
 };
 
 /**

@@ -152,7 +152,7 @@ function knows(known: LedgerEntry | undefined, entry: LedgerEntry): boolean {
 /** Where the workflow id points once the image is here; undefined: where it does. */
 function pointerOf(
   image: RunImage,
-  { execution, pointed }: Here,
+  { run, execution, pointed }: Here,
   { why, acts }: { readonly why: AdoptionReason; readonly acts: boolean },
 ): CurrentRun | undefined {
   const { state } = image;
@@ -168,8 +168,19 @@ function pointerOf(
   const isOwn = known.runId === state.runId && current.runId === state.runId;
   if (isOwn && why === 'ours lost') return current;
   const kept = ended ?? known;
+  // Or given the id back to another run, with an end that is gone: unless this cell runs that one.
+  const isGiven = why === 'ours lost' && run !== undefined && isGivenBy(run.head, known);
+  if (isGiven && !(acts && kept.closedAt === undefined)) return current;
   const stays = acts ? staysPointed(kept, current) : isOlderPointer(current, kept);
   return stays ? ended : current;
+}
+
+/** Whether the end of that branch gave the id back to another run, and it is there still. */
+function isGivenBy(
+  { runId, epoch, closedAt }: RunState,
+  { by, epoch: given }: CurrentRun,
+): boolean {
+  return closedAt !== undefined && by === runId && given === epoch;
 }
 
 /** Whether the id goes on pointing where it does in a cell that acts: to the run that it runs, or to the newer one. */

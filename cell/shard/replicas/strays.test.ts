@@ -1,56 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import type { RunRef } from '../engine.ts';
 import { asIs, forever, kinds, placed, twoCells } from '../testing/two-hosts.ts';
-import { calling, type Host, NS, ShardLab, wf } from '../testing/shard-lab.ts';
+import { calling, type Host, ShardLab, wf } from '../testing/shard-lab.ts';
+import {
+  currentOf,
+  digests,
+  expectEqual,
+  isOpen,
+  observe,
+  started,
+  twoRuns,
+} from '../testing/two-runs.ts';
 
-type Cells = Awaited<ReturnType<typeof twoCells>>;
-
-const observe = (host: Host) => host.shards.replicas().observe(NS, forever);
-
-async function started(host: Host, requestId: string): Promise<RunRef> {
-  const reply = await host.start('w', { requestId });
-  if (reply.kind !== 'started') throw new Error(`not started: ${reply.kind}`);
-  return { namespaceId: NS, workflowId: 'w', runId: reply.runId };
-}
-
-/** `b` starts a run of which `a` hears nothing, then `a` starts another one. */
-async function twoRuns(cells: Cells, request?: string) {
-  const { a, b, move } = cells;
-  await a.start('another'); // Or both hosts would draw the same run ids.
-  move('2@2', 'b');
-  await observe(b);
-  const unheard = await started(b, request ?? 'first');
-  move('3@3', 'a');
-  await observe(a);
-  await observe(b);
-  const second = await started(a, request ?? 'second');
-  return { unheard, second };
-}
-
-const isOpen = async (host: Host, ref: RunRef) =>
-  (await host.ownership.at(ref, forever, ({ run }) => run.head.closedAt)) === undefined;
-const currentOf = async (host: Host) =>
-  (await host.ownership.at(wf('w'), forever, ({ execution }) => execution.current)).runId;
 const tookIn = (host: Host, requestId: string) =>
   host.ownership.memory.peekExecution(wf('w'))?.ledger.find(requestId);
-const digests = (host: Host, refs: readonly RunRef[]) =>
-  host.shards.replicas().digests(refs, { recompute: true }, forever);
-
-/** Everything is shipped until nothing comes any more: then both cells have the same of both runs. */
-async function expectEqual({ a, b, ship }: Cells, refs: readonly RunRef[]): Promise<void> {
-  for (const from of ['a', 'b', 'a', 'b'] as const) {
-    await ship(from);
-    const [source, target] = from === 'a' ? [a, b] : [b, a];
-    for (const ref of refs) {
-      const image = await source.shards
-        .replicas()
-        .image(ref, forever)
-        .catch(() => undefined);
-      if (image) await target.shards.replicas().adopt(image, asIs, forever);
-    }
-  }
-  expect(await digests(a, refs)).toEqual(await digests(b, refs));
-}
 
 describe('a workflow id that two cells took, each in its own epoch', () => {
   test('has one open run in the cell that is active next, though both are open there', async () => {

@@ -78,6 +78,8 @@ function superseding(run: CachedRun, current: CurrentRun, ctx: DecideContext): E
   const said = { epoch: state.epoch, by: state.runId };
   const taken: LedgerEntry = { requestId, kind: 'start', runId, at, ...said };
   const ledger = requestId === state.start.requestId ? { ledger: [taken] } : {};
-  const execution = { current: { ...current, epoch: state.epoch }, ...ledger };
+  // Of what was said in this epoch already nothing is to be taken back with this end.
+  const given = current.epoch === state.epoch ? current : { ...current, ...said };
+  const execution = { current: given, ...ledger };
   return encodeStep({ ...transition, execution }, state);
 }

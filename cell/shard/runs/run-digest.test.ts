@@ -45,6 +45,7 @@ describe('executionHash', () => {
     const other = { ...entry, runId: 'other', at: 1 };
     const alone = executionHash(current, [entry]);
     expect(executionHash(current, [{ ...entry, covered: [other] }])).toBe(alone);
+    expect(executionHash({ ...current, by: 'other' }, [entry])).toBe(alone);
     expect(executionHash(current, [other])).not.toBe(alone);
   });
 });

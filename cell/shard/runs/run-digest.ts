@@ -38,12 +38,12 @@ export function stateHash(state: RunState): string {
   return hash;
 }
 
-/** Of pointer and ledger; the order of entries is each cell's own, and what they cover. */
+/** Of pointer and ledger; the order of entries is each cell's own, and what they cover, and what gave the pointer. */
 export function executionHash(current: CurrentRun, ledger: readonly LedgerEntry[]): string {
   const entries = ledger
     .map((entry) => (entry.covered ? { ...entry, covered: undefined } : entry))
     .toSorted((a, b) => (a.requestId < b.requestId ? -1 : 1));
-  return hashOf([current, entries]);
+  return hashOf([{ ...current, by: undefined }, entries]);
 }
 
 /** Equal values have equal CBOR, whatever order their fields were set in. */
