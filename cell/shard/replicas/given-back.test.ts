@@ -1,25 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { asIs, forever, twoCells } from '../testing/two-hosts.ts';
 import { wf } from '../testing/shard-lab.ts';
-import { currentOf, expectEqual, isOpen, observe, twoRuns } from '../testing/two-runs.ts';
+import { currentOf, expectEqual, idGivenBack, isOpen, observe } from '../testing/two-runs.ts';
 
-/** Two runs of `w`, of which `a` ended its stray one; `b`, active after it, heard of neither and ended the other one. */
 async function givenBack() {
   const cells = await twoCells();
-  const { a, b, ship, move } = cells;
-  await a.settle(1_000); // The second one is the later one.
-  const { unheard, second } = await twoRuns(cells);
-  const early = await a.shards.replicas().image(second, forever);
-  await ship('b');
-  expect([await isOpen(a, unheard), await currentOf(a)]).toEqual([false, second.runId]);
-  move('4@4', 'b');
-  await observe(a);
-  await observe(b);
-  await b.shards.replicas().adopt(early, asIs, forever);
-  expect([await isOpen(b, second), await currentOf(b)]).toEqual([false, unheard.runId]);
-  move('5@5', 'a'); // It has not heard of that.
-  await observe(a);
-  await observe(b);
+  const { unheard, second } = await idGivenBack(cells);
+  const { a, moveHeard } = cells;
+  await moveHeard('5@5', 'a'); // It has not heard of that.
   await a.signal('w', 'goes-on');
   return { ...cells, unheard, second };
 }

@@ -5,6 +5,7 @@ import {
   currentOf,
   digests,
   expectEqual,
+  idGivenBack,
   isOpen,
   observe,
   started,
@@ -145,18 +146,8 @@ describe('a workflow id that two cells took, each in its own epoch', () => {
     'points at a run that ended, where its end points elsewhere and was heard of after the id was given back to it (%s)',
     async (by) => {
       const cells = await twoCells();
-      const { a, b, ship, move } = cells;
-      await a.settle(1_000); // The second one is the later one.
-      const { unheard, second } = await twoRuns(cells);
-      const early = await a.shards.replicas().image(second, forever);
-      await ship('b');
-      expect([await isOpen(a, unheard), await currentOf(a)]).toEqual([false, second.runId]);
-      move('4@4', 'b');
-      await observe(a);
-      await observe(b);
-      // It knows of the second run, and not that it has put out its own.
-      await b.shards.replicas().adopt(early, asIs, forever);
-      expect([await isOpen(b, second), await currentOf(b)]).toEqual([false, unheard.runId]);
+      const { a, b, ship } = cells;
+      const { unheard, second } = await idGivenBack(cells);
       if (by === 'image') {
         const ended = await a.shards.replicas().image(unheard, forever);
         await b.shards.replicas().adopt(ended, asIs, forever);

@@ -33,6 +33,23 @@ export async function twoRuns(cells: Cells, request?: string) {
   return { unheard, second };
 }
 
+/**
+ * Of two runs `a` ended its stray one; `b`, active after it, knows of the second run and not of that end: it ended the second one,
+ * and gave the id back to the other.
+ */
+export async function idGivenBack(cells: Cells) {
+  const { a, b, ship, moveHeard } = cells;
+  await a.settle(1_000); // The second one is the later one.
+  const { unheard, second } = await twoRuns(cells);
+  const early = await a.shards.replicas().image(second, forever);
+  await ship('b');
+  expect([await isOpen(a, unheard), await currentOf(a)]).toEqual([false, second.runId]);
+  await moveHeard('4@4', 'b');
+  await b.shards.replicas().adopt(early, asIs, forever);
+  expect([await isOpen(b, second), await currentOf(b)]).toEqual([false, unheard.runId]);
+  return { unheard, second };
+}
+
 export const isOpen = async (host: Host, ref: RunRef) =>
   (await host.ownership.at(ref, forever, ({ run }) => run.head.closedAt)) === undefined;
 /** Where `w` points. */
