@@ -50,6 +50,9 @@ export type HistoryPage = {
   readonly toEventId: number;
 };
 
+/** Stored events, and the branch that they are of. */
+export type BranchPage = HistoryPage & { readonly lineage: Lineage };
+
 export type WorkflowQuery = {
   readonly queryType: string;
   readonly args?: Payloads | undefined;
@@ -87,12 +90,8 @@ export interface Engine {
   /** The run as of a moment after the call came in. */
   read(target: Target, call: CallContext): Promise<RunView>;
 
-  /** Stored events, and the branch that they are of. Errors: `invalid-argument` if that has not the point asked for. */
-  history(
-    run: RunRef,
-    range: HistoryRange,
-    call: CallContext,
-  ): Promise<HistoryPage & { readonly lineage: Lineage }>;
+  /** Errors: `invalid-argument` if the run's branch has not the point asked for. */
+  history(run: RunRef, range: HistoryRange, call: CallContext): Promise<BranchPage>;
 
   /** Resolves once the run has a committed event above `afterEventId` or is closed; rejects when the call ends. */
   waitForEvents(run: RunRef, afterEventId: number, call: CallContext): Promise<void>;

@@ -9,7 +9,7 @@ import { invariant } from '../../kernel/invariant.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { Rng } from '../../kernel/rng.ts';
 import { defaultHistoryLimits, type HistoryLimits, type Reply } from '../history/decision.ts';
-import { assertOnBranch, NO_LINEAGE, type Lineage } from '../history/lineage.ts';
+import { assertOnBranch, NO_LINEAGE } from '../history/lineage.ts';
 import type { RunInput, StartInput } from '../history/input.ts';
 import type { Matching, OfferedTask } from '../matching/matching.ts';
 import type { ShardId, ShardLog } from '../storage/shard-log.ts';
@@ -18,9 +18,9 @@ import type { CachedRun } from './runs/cached.ts';
 import { Checkpointer } from './views/checkpointer.ts';
 import type { ShardConfig } from './config.ts';
 import type {
+  BranchPage,
   CallContext,
   Engine,
-  HistoryPage,
   HistoryRange,
   QueryAnswer,
   QueryOutcome,
@@ -166,7 +166,7 @@ export class ShardHost implements Engine {
     ref: RunRef,
     { branch, ...range }: HistoryRange,
     call: CallContext,
-  ): Promise<HistoryPage & { readonly lineage: Lineage }> {
+  ): Promise<BranchPage> {
     const { views, clock, config } = this.#options;
     const ownership = await this.#ownership(ref, call.signal);
     ownership.standing.assertActing(ref.namespaceId);

@@ -5,14 +5,14 @@
 import { AtollError } from '../../../kernel/errors.ts';
 import { encodeEvents } from '../../../wire/event-codec.ts';
 import type { Reply } from '../../history/decision.ts';
-import { assertOnBranch, type Lineage } from '../../history/lineage.ts';
+import { assertOnBranch } from '../../history/lineage.ts';
 import type { RunInput, StartInput } from '../../history/input.ts';
 import type { RunState } from '../../history/state.ts';
 import type { OfferedTask } from '../../matching/matching.ts';
 import type {
+  BranchPage,
   CallContext,
   Engine,
-  HistoryPage,
   HistoryRange,
   QueryAnswer,
   QueryOutcome,
@@ -89,11 +89,7 @@ export class FakeEngine implements Engine {
     return { state, execution: { namespaceId, workflowId, current, ledger } };
   }
 
-  async history(
-    run: RunRef,
-    range: HistoryRange,
-    call: CallContext,
-  ): Promise<HistoryPage & { readonly lineage: Lineage }> {
+  async history(run: RunRef, range: HistoryRange, call: CallContext): Promise<BranchPage> {
     const { state } = await this.read(run, call);
     assertOnBranch(state, range.branch);
     const last = Math.min(
