@@ -24,7 +24,7 @@ export type CellMeasures = {
   /** For parts that count by themselves; every series carries the cell's id. */
   readonly metrics: Metrics;
   log(log: ShardLog): ShardLog;
-  matching(matching: Matching): Matching;
+  matching<Started>(matching: Matching<Started>): Matching<Started>;
   engine(engine: Engine): Engine;
   handler(handle: RpcHandler): RpcHandler;
   readonly timerRang: ((lagMs: number) => void) | undefined;

@@ -11,6 +11,7 @@ import { defaultFrontendConfig } from '../cell/frontend/config.ts';
 import { FleetAdmission } from '../cell/frontend/fleet-admission.ts';
 import { Frontend } from '../cell/frontend/frontend.ts';
 import { frontendRpcHandler } from '../cell/frontend/rpc-handler.ts';
+import type { ActivityStartedReply } from '../cell/history/decision.ts';
 import { InMemoryMatching } from '../cell/matching/in-memory-matching.ts';
 import { allShards } from '../cell/membership/single.ts';
 import { shardConfig, type ShardConfig } from '../cell/shard/config.ts';
@@ -83,7 +84,7 @@ export async function startCell(options: CellOptions, ports: CellPorts): Promise
   const log = ports.log.child({ cell: options.id });
   const storage = await openCellStorage(options, { clock, rng, log });
   const measured = measureCell(options.ops ?? NO_OPS, { cell: options.id, clock });
-  const queues = new InMemoryMatching({ clock });
+  const queues = new InMemoryMatching<ActivityStartedReply>({ clock });
   const matching = measured.matching(queues);
   const shardLog = measured.log(storage.log);
   const replication = composeReplication(

@@ -9,6 +9,7 @@ import type { Log } from '../../kernel/log.ts';
 import type { Rng } from '../../kernel/rng.ts';
 import type { Request, Response, RpcName } from '../../wire/services.ts';
 import type { TokenKeyRing } from '../../wire/signed-token.ts';
+import type { ActivityStartedReply } from '../history/decision.ts';
 import type { Matching } from '../matching/matching.ts';
 import type { Engine } from '../shard/engine.ts';
 import type { Visibility } from '../visibility/visibility.ts';
@@ -22,7 +23,7 @@ export type AdmittedCall = FrontendCall & Admitted;
 
 export type FrontendParts = {
   readonly engine: Engine;
-  readonly matching: Matching;
+  readonly matching: Matching<ActivityStartedReply>;
   readonly visibility: Visibility;
   readonly admission: Admission;
   readonly authoriser: Authoriser;

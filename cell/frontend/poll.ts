@@ -3,12 +3,13 @@
  *
  * Invariants
  *  1. A task that matching handed out is started, found obsolete, or given back; it is never dropped (P7).
- *  2. No task is started for a client that is gone (BEHAVIOURS 21).
+ *  2. No task is started here for a client that is gone (BEHAVIOURS 21).
  *  3. A poll that found nothing in time is no error.
  */
 import { startDeadline, withDeadline } from '../../kernel/deadline.ts';
 import { AtollError } from '../../kernel/errors.ts';
 import type { TaskQueue } from '../../wire/plain.ts';
+import type { ActivityStartedReply } from '../history/decision.ts';
 import type { OfferedTask, QueueKey } from '../matching/matching.ts';
 import type { StartedTask } from '../shard/engine.ts';
 import type { AdmittedCall, FrontendParts } from './call.ts';
@@ -49,6 +50,7 @@ export async function pollTask(
       parts.engine.assertActing(queue.namespaceId);
       const task = await matching.poll(queue, { identity, signal: deadline.signal });
       if (task === undefined) return undefined;
+      if (task.started !== undefined) return { task, started: startedBefore(task.started) };
       if (deadline.signal.aborted) {
         matching.giveBack(task);
         return undefined;
@@ -59,6 +61,11 @@ export async function pollTask(
   } finally {
     deadline.done();
   }
+}
+
+/** Its start came with the transition that scheduled it (activity-polls.ts). */
+function startedBefore(reply: ActivityStartedReply): PolledTask['started'] {
+  return { kind: 'started', reply, queries: new Map() };
 }
 
 /** Starts it, not bound by the poll's own end: what was begun is worth finishing while the client is there. */

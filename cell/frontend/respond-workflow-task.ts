@@ -13,9 +13,10 @@ import type { Request } from '../../wire/services.ts';
 import { invalidArgument } from '../../wire/failures.ts';
 import { completedWithTaskResponse } from '../../wire/poll-response.ts';
 import type { AtollError } from '../../kernel/errors.ts';
-import type { Reply } from '../history/decision.ts';
+import type { ActivityStartedReply, Reply } from '../history/decision.ts';
 import type { RunInput, WorkflowTaskClaim } from '../history/input.ts';
 import type { RunRef } from '../shard/engine.ts';
+import { ActivityPolls } from './activity-polls.ts';
 import { activityTaskResponse } from './activity-task-response.ts';
 import type { AdmittedCall, FrontendParts, Handlers } from './call.ts';
 import { toAnswer } from './query-workflow.ts';
@@ -27,6 +28,9 @@ import { inlineWorkflowTask } from './workflow-task-response.ts';
 
 type CompletedRequest = Request<'RespondWorkflowTaskCompleted'>;
 
+/** What a completion asks of its run: the failure of the task where no store could take its commands. */
+type Completion = Extract<RunInput, { kind: 'complete-workflow-task' | 'fail-workflow-task' }>;
+
 /** What a sticky queue gets when its worker says no time. */
 const DEFAULT_STICKY_MS = 5_000;
 
@@ -35,14 +39,15 @@ export function respondWorkflowTaskHandlers(parts: FrontendParts): Handlers {
     async RespondWorkflowTaskCompleted(request, call) {
       const { run, claim } = workflowTaskOf(parts, request.taskToken, call);
       const input = completion(parts, request, claim);
-      const { reply } = await parts.engine.execute(run, input, call);
+      const { reply, taken } = await complete(parts, { run, input }, call);
       if (reply.kind === 'workflow-task-rejected') throw rejected(reply);
       if (reply.kind !== 'workflow-task-completed') return {};
       for (const [queryId, result] of Object.entries(request.queryResults ?? {})) {
         parts.engine.answerQuery(run, queryId, toAnswer(result ?? {}));
       }
       parts.engine.askAgain(run);
-      return completed(parts, { run, reply, isSticky: stickyOf(request) !== undefined }, call);
+      const isSticky = stickyOf(request) !== undefined;
+      return completed(parts, { run, reply, taken, isSticky }, call);
     },
 
     async RespondWorkflowTaskFailed(request, call) {
@@ -62,19 +67,41 @@ export function respondWorkflowTaskHandlers(parts: FrontendParts): Handlers {
   };
 }
 
+/** Asks the run, with polls for the activities that it schedules. `taken`: those that its own worker takes. */
+async function complete(
+  parts: FrontendParts,
+  { run, input }: { readonly run: RunRef; readonly input: Completion },
+  call: AdmittedCall,
+): Promise<{ readonly reply: Reply; readonly taken: readonly ActivityStartedReply[] }> {
+  const { namespaceId } = run;
+  const { identity } = input;
+  const commands = input.kind === 'complete-workflow-task' ? input.commands : [];
+  const polls = ActivityPolls.find(parts, { namespaceId, identity }, commands);
+  const { byCommand: activityPolls } = polls;
+  try {
+    const asked = activityPolls.size === 0 ? input : { ...input, activityPolls };
+    const { reply } = await parts.engine.execute(run, asked, call);
+    const started = reply.kind === 'workflow-task-completed' ? reply.activities : undefined;
+    return { reply, taken: polls.handOut(run, started ?? []) };
+  } finally {
+    polls.release();
+  }
+}
+
 type Completed = {
   readonly run: RunRef;
   readonly reply: Extract<Reply, { readonly kind: 'workflow-task-completed' }>;
+  readonly taken: readonly ActivityStartedReply[];
   readonly isSticky: boolean;
 };
 
 /** With what the same worker goes on with: the next workflow task, activities that it took upon itself. */
 async function completed(
   parts: FrontendParts,
-  { run, reply, isSticky }: Completed,
+  { run, reply, taken, isSticky }: Completed,
   call: AdmittedCall,
 ) {
-  const activityTasks = (reply.activities ?? []).map((started) =>
+  const activityTasks = taken.map((started) =>
     activityTaskResponse(parts, { run, reply: started }, call),
   );
   const task = await inlineWorkflowTask(parts, { run, reply: reply.task, isSticky }, call);
@@ -93,7 +120,7 @@ function completion(
   parts: Pick<FrontendParts, 'rng' | 'config'>,
   request: CompletedRequest,
   claim: WorkflowTaskClaim,
-): RunInput {
+): Completion {
   refuseUnsupported('RespondWorkflowTaskCompleted', {
     messages: request.messages,
     intermediatePage: request.intermediatePage,
@@ -105,10 +132,7 @@ function completion(
   if (oversized !== undefined) {
     return { ...tooLargeFailure(oversized, claim), identity, binaryChecksum };
   }
-  const inline = () => ({ requestId: parts.rng.uuid(), identity });
-  const { startsInline } = parts.config;
-  const isEager = (command: Command) =>
-    command.kind === 'ScheduleActivityTask' && command.attributes.requestEagerExecution === true;
+  const wantsTask = parts.config.startsInline && request.returnNewWorkflowTask === true;
   return {
     kind: 'complete-workflow-task',
     claim,
@@ -116,8 +140,7 @@ function completion(
     commands,
     sticky: stickyOf(request),
     forceNewTask: request.forceCreateNewWorkflowTask ?? false,
-    nextTask: startsInline && request.returnNewWorkflowTask ? inline() : undefined,
-    eagerActivities: startsInline && commands.some(isEager) ? inline() : undefined,
+    nextTask: wantsTask ? { requestId: parts.rng.uuid(), identity } : undefined,
     sdkMetadata: request.sdkMetadata,
     meteringMetadata: request.meteringMetadata,
     workerVersion: request.workerVersionStamp,

@@ -162,7 +162,7 @@ describe('what comes with the answer to a workflow task', () => {
     }
     const asked = lab.engine.asked.map(({ input }) =>
       input.kind === 'complete-workflow-task'
-        ? [input.nextTask !== undefined, input.eagerActivities !== undefined]
+        ? [input.nextTask !== undefined, input.activityPolls !== undefined]
         : [],
     );
     expect(asked).toEqual([
@@ -212,8 +212,9 @@ describe('what comes with the answer to a workflow task', () => {
     await lab.call('RespondWorkflowTaskCompleted', request);
     expect(lab.engine.asked[0]?.input).toMatchObject({
       nextTask: undefined,
-      eagerActivities: undefined,
+      commands: [{ kind: 'ScheduleActivityTask' }],
     });
+    expect(lab.engine.asked[0]?.input).not.toHaveProperty('activityPolls');
   });
 
   it('is an error that SDKs know where events came that the worker had not seen', async () => {

@@ -97,7 +97,7 @@ export type Reply =
       readonly newTask: boolean;
       /** The next task, started for a caller that asked for it. */
       readonly task?: WorkflowTaskStartedReply | undefined;
-      /** Activities of this task, started for a caller that asked for them. */
+      /** Activities of this task, started for the polls that came with its completion. */
       readonly activities?: readonly ActivityStartedReply[] | undefined;
     }
   /** The completion was recorded as a failure of the task (BEHAVIOURS 3, 6): the worker gets `invalid-argument`. */

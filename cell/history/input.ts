@@ -57,7 +57,7 @@ export type StartInput = {
   readonly eagerTask?: InlinePoll | undefined;
 };
 
-/** The caller takes the next workflow task with the answer: as a poll with this request id would (D7). */
+/** Who takes a task that a decision starts, as a poll with this request id would (D7): the caller, or a poll that waits. */
 export type InlinePoll = { readonly requestId: string; readonly identity: string };
 
 /** What a workflow-task token says (PROTOCOLS 6). */
@@ -114,10 +114,10 @@ export type RunInput =
       /** Start the next task, if there is one, for the caller; without it matching offers the task. */
       readonly nextTask?: InlinePoll | undefined;
       /**
-       * The caller takes activities whose command asks for it (`requestEagerExecution`) with the answer, started in the
-       * same transition (D7); without it matching offers them all.
+       * Who takes an activity, by the index of the command that schedules it: started in the same transition (D7), each
+       * under a request id of its own. Matching offers the others.
        */
-      readonly eagerActivities?: InlinePoll | undefined;
+      readonly activityPolls?: ReadonlyMap<number, InlinePoll> | undefined;
       readonly sdkMetadata?: object | undefined;
       readonly meteringMetadata?: object | undefined;
       readonly workerVersion?: object | undefined;

@@ -185,6 +185,94 @@ describe('bounds', () => {
   });
 });
 
+describe('a reserved poll', () => {
+  function reserve(queue: QueueKey = orders) {
+    const reserved = matching.reserve(queue);
+    if (reserved === undefined) throw new Error('no poll waits here');
+    return reserved;
+  }
+
+  it('is the longest waiting one, and gets what it is handed with its start', async () => {
+    const client = new AbortController();
+    const first = matching.poll(orders, { identity: 'first', signal: client.signal });
+    const second = startPoll(orders, 'second');
+    const reserved = reserve();
+    expect(reserved.identity).toBe('first');
+    reserved.hand({ ...task('a'), started: 'so' });
+    expect(await first).toMatchObject({ workflowId: 'a', started: 'so' });
+    expect(second.got).toBe('nothing yet');
+  });
+
+  it('is nobody where no poll waits', () => {
+    expect(matching.reserve(orders)).toBeUndefined();
+    matching.offer(task('a'));
+    expect(matching.reserve(orders)).toBeUndefined();
+  });
+
+  it('meets no task meanwhile; released, it takes the one that waits, or waits on', async () => {
+    const poll = startPoll();
+    const reserved = reserve();
+    matching.offer(task('a'));
+    await settlePromises();
+    expect([poll.got, matching.backlog(orders).tasks]).toEqual(['nothing yet', 1]);
+    reserved.release();
+    await settlePromises();
+    expect([poll.got, matching.backlog(orders).tasks]).toEqual(['a', 0]);
+
+    const other = startPoll();
+    reserve().release();
+    matching.offer(task('b'));
+    await settlePromises();
+    expect(other.got).toBe('b');
+  });
+
+  it('is decided about once', async () => {
+    const poll = startPoll();
+    const reserved = reserve();
+    reserved.hand(task('a'));
+    reserved.release();
+    matching.offer(task('b'));
+    await settlePromises();
+    expect([poll.got, matching.backlog(orders).tasks]).toEqual(['a', 1]);
+  });
+
+  it('whose client leaves gets what it is handed, and ends empty when it is released', async () => {
+    const [one, two] = [startPoll(), startPoll()];
+    const [first, second] = [reserve(), reserve()];
+    one.leave();
+    two.leave();
+    first.hand(task('a'));
+    second.release();
+    await settlePromises();
+    expect([one.got, two.got]).toEqual(['a', 'empty']);
+    matching.offer(task('b'));
+    expect(matching.backlog(orders).tasks).toBe(1);
+  });
+
+  it('of a queue that is forgotten ends empty when it is released', async () => {
+    const poll = startPoll();
+    const reserved = reserve();
+    matching.forget(orders);
+    await settlePromises();
+    expect(poll.got).toBe('nothing yet');
+    reserved.release();
+    await settlePromises();
+    expect(poll.got).toBe('empty');
+  });
+
+  it('counts as waiting: for the bound of polls, and for a queue in use', async () => {
+    matching = make({ maxPollersPerQueue: 1, maxQueues: 1 });
+    startPoll();
+    reserve();
+    const second = startPoll();
+    await settlePromises();
+    expect(second.got).toContain('maxPollersPerQueue');
+    clock.advance(60_000);
+    expect(matching.isPolled(orders)).toBe(true);
+    expect(await pollNow(returns)).toContain('maxQueues');
+  });
+});
+
 describe('who polls', () => {
   it('counts a queue as polled while a poll waits and for ten seconds after', async () => {
     expect(matching.isPolled(orders)).toBe(false);

@@ -10,7 +10,14 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { AtollError } from '../../kernel/errors.ts';
 import { defaultMatchingConfig, type MatchingConfig } from './config.ts';
-import type { Matching, OfferedTask, Poller, QueueKey } from './matching.ts';
+import type {
+  HandedTask,
+  Matching,
+  OfferedTask,
+  Poller,
+  QueueKey,
+  Reservation,
+} from './matching.ts';
 import { TaskQueue } from './task-queue.ts';
 
 const SWEEP_EVERY_MS = 60_000;
@@ -20,10 +27,10 @@ export type InMemoryMatchingOptions = {
   readonly config?: MatchingConfig;
 };
 
-export class InMemoryMatching implements Matching {
+export class InMemoryMatching<Started = unknown> implements Matching<Started> {
   readonly #clock: Clock;
   readonly #config: MatchingConfig;
-  readonly #queues = new Map<string, TaskQueue>();
+  readonly #queues = new Map<string, TaskQueue<Started>>();
   /** Queues that found no place in the map, at most `maxQueues`; the scanner of the shards finds any beyond. */
   readonly #turnedAway = new Map<string, QueueKey>();
   readonly #listeners = new Set<(queue: QueueKey) => void>();
@@ -65,13 +72,17 @@ export class InMemoryMatching implements Matching {
     queue.giveBack(task);
   }
 
-  async poll(key: QueueKey, poller: Poller): Promise<OfferedTask | undefined> {
+  async poll(key: QueueKey, poller: Poller): Promise<HandedTask<Started> | undefined> {
     const queue = this.#queue(key);
     if (queue !== undefined) return queue.poll(poller);
     throw new AtollError(
       'resource-exhausted',
       `This cell has ${this.#config.maxQueues} task queues in use (maxQueues) and no room for "${key.name}".`,
     );
+  }
+
+  reserve(queue: QueueKey): Reservation<Started> | undefined {
+    return this.#queues.get(nameOf(queue))?.reserve();
   }
 
   isPolled(queue: QueueKey): boolean {
@@ -101,7 +112,7 @@ export class InMemoryMatching implements Matching {
   }
 
   /** The queue of that name, made if need be; undefined when the map is full of busy queues. */
-  #queue(key: QueueKey): TaskQueue | undefined {
+  #queue(key: QueueKey): TaskQueue<Started> | undefined {
     if (this.#clock.monotonicMs() - this.#sweptMs >= SWEEP_EVERY_MS)
       this.#sweep(this.#config.rememberForMs);
     const known = this.#queues.get(nameOf(key));
@@ -110,9 +121,9 @@ export class InMemoryMatching implements Matching {
     return this.#queues.size >= this.#config.maxQueues ? undefined : this.#make(key);
   }
 
-  #make(key: QueueKey): TaskQueue {
+  #make(key: QueueKey): TaskQueue<Started> {
     const onRoom = (queue: QueueKey) => this.#tell(queue);
-    const queue = new TaskQueue({ key, clock: this.#clock, config: this.#config, onRoom });
+    const queue = new TaskQueue<Started>({ key, clock: this.#clock, config: this.#config, onRoom });
     this.#queues.set(nameOf(key), queue);
     return queue;
   }

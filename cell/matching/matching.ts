@@ -5,7 +5,8 @@
  * Promises
  *  1. A task that was accepted leaves exactly once: to one poller, to `takeBack`, or with the process.
  *  2. A poll whose client is gone (its signal aborted) never takes a task (BEHAVIOURS 21).
- *  3. Every queue is bounded; `full` tells the owner to hold, `onRoom` tells it to offer again (P11).
+ *  3. A reserved poll takes nothing else, and does not end before its reservation.
+ *  4. Every queue is bounded; `full` tells the owner to hold, `onRoom` tells it to offer again (P11).
  */
 
 export type TaskKind = 'workflow-task' | 'activity-task' | 'query-task';
@@ -33,7 +34,20 @@ export type OfferedTask = {
 
 export type Poller = { readonly identity: string; readonly signal: AbortSignal };
 
-export interface Matching {
+/** What a poll gets: a task to start, or one that was started for it already (`reserve`). */
+export type HandedTask<Started> = OfferedTask & { readonly started?: Started | undefined };
+
+/** A waiting poll, taken out of its line. The first of the two calls decides, later ones do nothing. */
+export interface Reservation<Started> {
+  readonly identity: string;
+  /** The poll gets this task, also if its client has gone meanwhile: a durable start cannot be taken back. */
+  hand(task: HandedTask<Started>): void;
+  /** The poll waits on, or ends empty if its time is over. */
+  release(): void;
+}
+
+/** @typeParam Started what `reserve` hands with a task; nothing to matching itself */
+export interface Matching<Started = unknown> {
   /** Hands the task to a waiting poller at once or keeps it in its queue; `full` = hold it and offer again at `onRoom`. */
   offer(task: OfferedTask): 'accepted' | 'full';
 
@@ -41,7 +55,9 @@ export interface Matching {
   giveBack(task: OfferedTask): void;
 
   /** Waits for a task until the signal aborts (then undefined). */
-  poll(queue: QueueKey, poller: Poller): Promise<OfferedTask | undefined>;
+  poll(queue: QueueKey, poller: Poller): Promise<HandedTask<Started> | undefined>;
+  /** The longest waiting poll, for a task that is about to be scheduled and started in one; undefined if none waits. */
+  reserve(queue: QueueKey): Reservation<Started> | undefined;
 
   /** A poller waits on this queue or did within the last 10 s, and no goodbye came since (BEHAVIOURS 5). */
   isPolled(queue: QueueKey): boolean;

@@ -6,7 +6,11 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import type { Matching, TaskKind } from './matching.ts';
 
-export function measuredMatching(matching: Matching, metrics: Metrics, clock: Clock): Matching {
+export function measuredMatching<Started>(
+  matching: Matching<Started>,
+  metrics: Metrics,
+  clock: Clock,
+): Matching<Started> {
   const byKind = <T>(make: (kind: TaskKind) => T): Readonly<Record<TaskKind, T>> => ({
     'workflow-task': make('workflow-task'),
     'activity-task': make('activity-task'),
@@ -27,6 +31,18 @@ export function measuredMatching(matching: Matching, metrics: Metrics, clock: Cl
       if (task === undefined) emptyPolls.inc();
       else waitedMs[task.kind].observe(Math.max(0, clock.now() - task.scheduledAt));
       return task;
+    },
+    reserve(queue) {
+      const reserved = matching.reserve(queue);
+      if (reserved === undefined) return undefined;
+      return {
+        identity: reserved.identity,
+        hand(task) {
+          accepted[task.kind].inc();
+          reserved.hand(task);
+        },
+        release: () => reserved.release(),
+      };
     },
     giveBack: (task) => matching.giveBack(task),
     isPolled: (queue) => matching.isPolled(queue),

@@ -4,15 +4,19 @@
  * Invariants
  *  1. Tasks and polls never wait at the same time.
  *  2. A poll that ended (its signal aborted, or a goodbye came) is gone from the line at once, so no task can meet it.
- *  3. `offer` says `full` at the bound; the queue then owes a word, and gives it once, when half of the room is free.
+ *  3. A reserved poll is in no line: it meets no task, and its end waits for that of its reservation.
+ *  4. `offer` says `full` at the bound; the queue then owes a word, and gives it once, when half of the room is free.
  */
 import type { Clock } from '../../kernel/clock.ts';
 import { AtollError } from '../../kernel/errors.ts';
 import type { MatchingConfig } from './config.ts';
-import type { OfferedTask, Poller, QueueKey } from './matching.ts';
+import type { HandedTask, OfferedTask, Poller, QueueKey, Reservation } from './matching.ts';
 import { TaskList } from './task-list.ts';
 
-type WaitingPoll = { readonly end: (task: OfferedTask | undefined) => void };
+type WaitingPoll<Started> = {
+  readonly poller: Poller;
+  readonly end: (task: HandedTask<Started> | undefined) => void;
+};
 
 export type TaskQueueOptions = {
   readonly key: QueueKey;
@@ -22,14 +26,16 @@ export type TaskQueueOptions = {
   readonly onRoom: (queue: QueueKey) => void;
 };
 
-export class TaskQueue {
+export class TaskQueue<Started> {
   readonly key: QueueKey;
   readonly #clock: Clock;
   readonly #config: MatchingConfig;
   readonly #onRoom: (queue: QueueKey) => void;
   readonly #tasks = new TaskList();
   /** In the order of coming: the longest waiting poll gets the next task. */
-  readonly #polls = new Set<WaitingPoll>();
+  readonly #polls = new Set<WaitingPoll<Started>>();
+  /** Taken out of the line; those that `forget` found are not here any more, and end when they are released. */
+  readonly #reserved = new Set<WaitingPoll<Started>>();
   /** Wall time of the last poll by identity, the longest unseen first. */
   readonly #seen = new Map<string, number>();
   #owesWord = false;
@@ -60,7 +66,7 @@ export class TaskQueue {
     if (!this.#handOver(task)) this.#tasks.addFirst(task);
   }
 
-  async poll(poller: Poller): Promise<OfferedTask | undefined> {
+  async poll(poller: Poller): Promise<HandedTask<Started> | undefined> {
     if (poller.signal.aborted) return undefined;
     this.#see(poller.identity);
     const task = this.#tasks.take();
@@ -68,17 +74,35 @@ export class TaskQueue {
       this.#tellRoom();
       return task;
     }
-    if (this.#polls.size >= this.#config.maxPollersPerQueue) {
+    if (this.#waitingPolls >= this.#config.maxPollersPerQueue) {
       throw new AtollError(
         'resource-exhausted',
-        `Task queue "${this.key.name}" has ${this.#polls.size} waiting polls (maxPollersPerQueue): run fewer pollers.`,
+        `Task queue "${this.key.name}" has ${this.#waitingPolls} waiting polls (maxPollersPerQueue): run fewer pollers.`,
       );
     }
     return this.#wait(poller);
   }
 
+  /** Takes the longest waiting poll out of its line. */
+  reserve(): Reservation<Started> | undefined {
+    const [poll] = this.#polls;
+    if (poll === undefined) return undefined;
+    this.#polls.delete(poll);
+    this.#reserved.add(poll);
+    let decided = false;
+    const once = (decide: () => void) => () => {
+      if (!decided) decide();
+      decided = true;
+    };
+    return {
+      identity: poll.poller.identity,
+      hand: (task) => once(() => poll.end(task))(),
+      release: once(() => this.#putBack(poll)),
+    };
+  }
+
   isPolled(): boolean {
-    if (this.#polls.size > 0) return true;
+    if (this.#waitingPolls > 0) return true;
     return (
       this.#lastPolledMs !== undefined &&
       this.#clock.monotonicMs() - this.#lastPolledMs <= this.#config.polledForMs
@@ -89,6 +113,7 @@ export class TaskQueue {
   forget(): readonly OfferedTask[] {
     const tasks = this.#tasks.takeAll();
     for (const poll of [...this.#polls]) poll.end(undefined);
+    this.#reserved.clear();
     this.#lastPolledMs = undefined;
     this.#tellRoom();
     return tasks;
@@ -110,7 +135,7 @@ export class TaskQueue {
 
   /** Nothing waits here and nothing has for a while (or, asked so, at this moment): the queue can be made anew. */
   isIdle(forMs: number): boolean {
-    if (this.#tasks.size > 0 || this.#polls.size > 0) return false;
+    if (this.#tasks.size > 0 || this.#waitingPolls > 0) return false;
     return this.#clock.monotonicMs() - this.#lastUsedMs >= forMs;
   }
 
@@ -121,12 +146,34 @@ export class TaskQueue {
     return poll !== undefined;
   }
 
-  #wait(poller: Poller): Promise<OfferedTask | undefined> {
+  get #waitingPolls(): number {
+    return this.#polls.size + this.#reserved.size;
+  }
+
+  /** Back in line, behind those that came meanwhile; a task may have come as well. */
+  #putBack(poll: WaitingPoll<Started>): void {
+    if (!this.#reserved.delete(poll) || poll.poller.signal.aborted) {
+      poll.end(undefined);
+      return;
+    }
+    const task = this.#tasks.take();
+    if (task === undefined) this.#polls.add(poll);
+    else {
+      poll.end(task);
+      this.#tellRoom();
+    }
+  }
+
+  #wait(poller: Poller): Promise<HandedTask<Started> | undefined> {
     return new Promise((resolve) => {
-      const onAbort = () => poll.end(undefined);
-      const poll: WaitingPoll = {
+      const onAbort = () => {
+        if (this.#polls.has(poll)) poll.end(undefined);
+      };
+      const poll: WaitingPoll<Started> = {
+        poller,
         end: (task) => {
           this.#polls.delete(poll);
+          this.#reserved.delete(poll);
           poller.signal.removeEventListener('abort', onAbort);
           this.#see(poller.identity);
           resolve(task);

@@ -3,6 +3,7 @@ import type { Admission } from '../../cell/frontend/admission.ts';
 import { allowAll } from '../../cell/frontend/authorise.ts';
 import { defaultFrontendConfig } from '../../cell/frontend/config.ts';
 import { Frontend } from '../../cell/frontend/frontend.ts';
+import type { ActivityStartedReply } from '../../cell/history/decision.ts';
 import { InMemoryMatching } from '../../cell/matching/in-memory-matching.ts';
 import { ShardHost, type ShardHostOptions } from '../../cell/shard/shard-host.ts';
 import { MemoryStore } from '../../cell/storage/memory/memory-store.ts';
@@ -53,7 +54,7 @@ export function serveShards(parts: ServedParts): {
   readonly frontend: Frontend;
 } {
   const { gate, rng, store, visibility, admission, ...shards } = parts;
-  const matching = new InMemoryMatching({ clock: gate });
+  const matching = new InMemoryMatching<ActivityStartedReply>({ clock: gate });
   const index = throughGate(gate, visibility);
   const shardHost = new ShardHost({
     ...shards,

@@ -7,6 +7,7 @@ import { SeededRng } from '../../../kernel/testing/seeded-rng.ts';
 import { VirtualClock, VIRTUAL_EPOCH_MS } from '../../../kernel/testing/virtual-clock.ts';
 import { methodOf, workflowPath, type Request, type RpcName } from '../../../wire/services.ts';
 import { TokenKeyRing } from '../../../wire/signed-token.ts';
+import type { ActivityStartedReply } from '../../history/decision.ts';
 import type { RunState } from '../../history/state.ts';
 import { InMemoryMatching } from '../../matching/in-memory-matching.ts';
 import { MemoryVisibility } from '../../visibility/memory/memory-visibility.ts';
@@ -54,7 +55,7 @@ export type CallOptions = {
 export class FrontendLab {
   readonly clock = new VirtualClock();
   readonly engine = new FakeEngine();
-  readonly matching = new InMemoryMatching({ clock: this.clock });
+  readonly matching = new InMemoryMatching<ActivityStartedReply>({ clock: this.clock });
   readonly visibility = new MemoryVisibility();
   readonly tokens = new TokenKeyRing({
     keys: [{ id: 1, secret: new Uint8Array(32).fill(7) }],

@@ -11,7 +11,7 @@ export type CommandContext = {
 
 /**
  * `next`: steps of other runs that belong to the same decision (the run that follows a retry).
- * `started`: activities that go back with the answer.
+ * `started`: activities that were started for the polls that came with the task.
  */
 export type CommandsOutcome =
   | {

@@ -8,12 +8,13 @@
  *  2. A command that closes the run is the last one.
  */
 import { WorkflowTaskFailedCause } from '../../../wire/enums.ts';
-import type { Command, CommandOf } from '../../../wire/events.ts';
+import type { Command } from '../../../wire/events.ts';
 import { requestCancelActivity } from '../activities/request-cancel.ts';
 import { scheduleActivity } from '../activities/schedule.ts';
 import { startActivity } from '../activities/start.ts';
 import type { ActivityStartedReply, Step } from '../decision.ts';
 import { isOpen, type Draft } from '../draft.ts';
+import type { InlinePoll } from '../input.ts';
 import { badCommand, type BadCommand, type CommandOutcome } from '../draft-change.ts';
 import { cancelTimer, startTimer } from '../timers.ts';
 import type { CommandContext, CommandsOutcome } from './command.ts';
@@ -30,9 +31,9 @@ export function decideCommands(draft: Draft, context: CommandContext): CommandsO
   if (full) return full;
   let next: readonly Step[] = [];
   const started: ActivityStartedReply[] = [];
-  for (const command of context.input.commands) {
+  for (const [index, command] of context.input.commands.entries()) {
     if (!isOpen(draft.state)) return afterClose(command);
-    const outcome = decideCommand(draft, command, context);
+    const outcome = decideCommand(draft, command, { context, index });
     if (outcome.kind === 'bad-command') return outcome;
     next = outcome.next ?? next;
     started.push(...(outcome.started ?? []));
@@ -40,16 +41,21 @@ export function decideCommands(draft: Draft, context: CommandContext): CommandsO
   return { kind: 'ok', next, started };
 }
 
-function decideCommand(draft: Draft, command: Command, context: CommandContext): CommandsOutcome {
+function decideCommand(
+  draft: Draft,
+  command: Command,
+  { context, index }: { readonly context: CommandContext; readonly index: number },
+): CommandsOutcome {
   const { limits } = draft.ctx;
   const { identity } = context.input;
   const at = { workflowTaskCompletedEventId: context.completedEventId, identity, limits };
   switch (command.kind) {
     case 'ScheduleActivityTask':
-      return scheduleOne(draft, command, {
-        context,
-        outcome: scheduleActivity(draft.state, command, at),
-      });
+      return scheduleOne(
+        draft,
+        scheduleActivity(draft.state, command, at),
+        context.input.activityPolls?.get(index),
+      );
     case 'RequestCancelActivityTask':
       return add(draft, requestCancelActivity(draft.state, command, at));
     case 'StartTimer':
@@ -86,22 +92,18 @@ function add(draft: Draft, outcome: CommandOutcome): CommandsOutcome {
   return { kind: 'ok' };
 }
 
-/** An activity that its own worker takes at once is started in the same transition (D7). */
+/** An activity that a poll waits for is started in the same transition (D7): its start needs no commit of its own. */
 function scheduleOne(
   draft: Draft,
-  command: CommandOf<'ScheduleActivityTask'>,
-  decided: { readonly context: CommandContext; readonly outcome: CommandOutcome },
+  outcome: CommandOutcome,
+  poll: InlinePoll | undefined,
 ): CommandsOutcome {
   const scheduledEventId = draft.state.nextEventId;
-  const added = add(draft, decided.outcome);
-  const poll = decided.context.input.eagerActivities;
-  if (added.kind === 'bad-command' || !poll || !command.attributes.requestEagerExecution)
-    return added;
-  const { requestId, identity } = poll;
+  const added = add(draft, outcome);
+  if (added.kind === 'bad-command' || !poll) return added;
   const started = startActivity(
     draft.state,
-    // One poll stands for several tasks here: each gets a request id of its own.
-    { scheduledEventId, attempt: 1, requestId: `${requestId}:${scheduledEventId}`, identity },
+    { scheduledEventId, attempt: 1, ...poll },
     { now: draft.now, epoch: draft.ctx.epoch },
   );
   if (started.kind === 'obsolete' || started.reply?.kind !== 'activity-started') return added;

@@ -229,17 +229,12 @@ export class Script {
     }
   }
 
-  /** Completes the task in hand, eager in everything; the next task is in hand then, if there is one. */
+  /** Completes the task in hand, with a poll for everything; the next task is in hand then, if there is one. */
   #inline(commands: readonly Command[]): Decision {
-    const poll = { requestId: `inline-${(this.#serial += 1)}`, identity: 'worker' };
-    const eager = commands.map((command) =>
-      command.kind === 'ScheduleActivityTask'
-        ? { ...command, attributes: { ...command.attributes, requestEagerExecution: true } }
-        : command,
-    );
-    const decision = completeTask(this.lab, this.hand(), eager, {
-      nextTask: poll,
-      eagerActivities: poll,
+    const poll = () => ({ requestId: `inline-${(this.#serial += 1)}`, identity: 'worker' });
+    const decision = completeTask(this.lab, this.hand(), commands, {
+      nextTask: poll(),
+      activityPolls: new Map(commands.map((_, index) => [index, poll()])),
     });
     if (decision.kind === 'commit' && decision.reply.kind === 'workflow-task-completed') {
       const { task } = decision.reply;

@@ -208,24 +208,24 @@ test('a completion hands the next task to the caller who asks for it', () => {
   expect(lab.work.some((work) => work.kind === 'workflow-task')).toBe(false);
 });
 
-test('a completion hands activities to the caller who asks for them, started and durable', () => {
+test('a completion starts activities for the polls that came with it, in one transition', () => {
   const script = new Script().run('start, poll');
-  const eager = (id: string) => activity(id, { requestEagerExecution: true });
-  const decision = completeTask(
-    script.lab,
-    script.hand(),
-    [eager('a'), activity('b'), eager('c')],
-    {
-      eagerActivities: { requestId: 'e', identity: 'w' },
-    },
-  );
+  const commands = [activity('a'), activity('b'), activity('c')];
+  const decision = completeTask(script.lab, script.hand(), commands, {
+    activityPolls: new Map([
+      [0, { requestId: 'p', identity: 'w' }],
+      [2, { requestId: 'q', identity: 'v' }],
+    ]),
+  });
   expect(decision).toMatchObject({
+    steps: { length: 1 },
     reply: {
       activities: [{ activity: { scheduledEventId: 5 } }, { activity: { scheduledEventId: 7 } }],
     },
   });
   const { lab } = script;
-  expect(lab.state.activities.get(5)?.started).toMatchObject({ requestId: 'e:5', identity: 'w' });
+  expect(lab.state.activities.get(5)?.started).toMatchObject({ requestId: 'p', identity: 'w' });
+  expect(lab.state.activities.get(7)?.started).toMatchObject({ requestId: 'q', identity: 'v' });
   expect(lab.work.filter((work) => work.kind === 'activity-task')).toMatchObject([
     { key: 'a:6:1' },
   ]);

@@ -1,0 +1,86 @@
+/**
+ * Who takes the activities that a completed workflow task schedules: its own worker where a command asks for that, else
+ * a poll that waits on the activity's queue. They are started in the transition that schedules them, which saves each
+ * the commit of a start of its own (D7).
+ *
+ * Invariants
+ *  1. A reserved poll gets its activity when the start is durable, never before, or goes back to its line.
+ *  2. Where the outcome is unknown it goes back as well: an activity that was started all the same times out, as one
+ *     whose poll was lost with its start.
+ */
+import type { Command } from '../../wire/events.ts';
+import type { ActivityStartedReply } from '../history/decision.ts';
+import type { InlinePoll } from '../history/input.ts';
+import type { QueueKey, Reservation } from '../matching/matching.ts';
+import type { RunRef } from '../shard/engine.ts';
+import type { FrontendParts } from './call.ts';
+
+type Reserved = {
+  readonly queue: QueueKey;
+  readonly poll: Reservation<ActivityStartedReply>;
+};
+
+export class ActivityPolls {
+  /** By the index of the command that schedules the activity. */
+  readonly byCommand: ReadonlyMap<number, InlinePoll>;
+  /** By request id. */
+  readonly #reserved: ReadonlyMap<string, Reserved>;
+
+  private constructor(
+    byCommand: ReadonlyMap<number, InlinePoll>,
+    reserved: ReadonlyMap<string, Reserved>,
+  ) {
+    this.byCommand = byCommand;
+    this.#reserved = reserved;
+  }
+
+  /** Whoever asks for these must end with `release`. */
+  static find(
+    { matching, rng, config }: Pick<FrontendParts, 'matching' | 'rng' | 'config'>,
+    worker: { readonly namespaceId: string; readonly identity: string },
+    commands: readonly Command[],
+  ): ActivityPolls {
+    const byCommand = new Map<number, InlinePoll>();
+    const reserved = new Map<string, Reserved>();
+    for (const [index, command] of commands.entries()) {
+      if (command.kind !== 'ScheduleActivityTask') continue;
+      const { requestEagerExecution, taskQueue } = command.attributes;
+      if (requestEagerExecution && config.startsInline) {
+        byCommand.set(index, { requestId: rng.uuid(), identity: worker.identity });
+        continue;
+      }
+      const { namespaceId } = worker;
+      const queue: QueueKey = { namespaceId, kind: 'activity', name: taskQueue?.name ?? '' };
+      const poll = matching.reserve(queue);
+      if (poll === undefined) continue;
+      const requestId = rng.uuid();
+      reserved.set(requestId, { queue, poll });
+      byCommand.set(index, { requestId, identity: poll.identity });
+    }
+    return new ActivityPolls(byCommand, reserved);
+  }
+
+  /** Hands durable starts to the polls that wait for them. Returns those of the worker itself. */
+  handOut(run: RunRef, started: readonly ActivityStartedReply[]): readonly ActivityStartedReply[] {
+    return started.filter((reply) => {
+      const { activity } = reply;
+      const taken = this.#reserved.get(activity.started?.requestId ?? '');
+      taken?.poll.hand({
+        kind: 'activity-task',
+        queue: taken.queue,
+        workflowId: run.workflowId,
+        runId: run.runId,
+        scheduledEventId: activity.scheduledEventId,
+        attempt: activity.attempt,
+        scheduledAt: activity.scheduledAt,
+        started: reply,
+      });
+      return taken === undefined;
+    });
+  }
+
+  /** Polls that got nothing wait on. */
+  release(): void {
+    for (const { poll } of this.#reserved.values()) poll.release();
+  }
+}
