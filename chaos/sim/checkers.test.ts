@@ -5,6 +5,7 @@ import { checkDurability } from './checkers/durability.ts';
 import { checkEnds } from './checkers/ends.ts';
 import { checkOnce } from './checkers/once.ts';
 import { checkReads } from './checkers/reads.ts';
+import { checkTasks } from './checkers/tasks.ts';
 import { checkViews } from './checkers/views.ts';
 import { encodeBlob } from '../../cell/shard/blob.ts';
 import { encodeState } from '../../cell/history/state-codec.ts';
@@ -17,6 +18,16 @@ import { EVENTS, evidence, rowsOf, RUN, tally, transitions } from './testing/pla
 
 const who = { workflowId: 'order-1', runId: RUN };
 const { STARTED, SIGNALED, COMPLETED } = EVENTS;
+const SCHEDULED = {
+  ...SIGNALED,
+  kind: 'ActivityTaskScheduled',
+  attributes: { activityId: 'capture-1', activityType: { name: 'capture' } },
+} as const;
+
+function startOf(scheduledEventId: number) {
+  const poll = { requestId: 'poll', identity: 'worker' };
+  return { kind: 'activity-started', scheduledEventId, at: 5, ...poll } as const;
+}
 
 describe('the checkers', () => {
   it('find nothing in a run that went well, and count what they judged', () => {
@@ -44,6 +55,32 @@ describe('the checkers', () => {
     } as const;
     bad.journal.completions.push(completion);
     expect(checkDurability(bad, tally())).toHaveLength(1);
+  });
+
+  it.each([
+    ['shows what is stored', 2, 2_000, 0],
+    ['shows an event before it is stored', 2, 1_999, 1],
+    ['shows an event that is never stored', 4, 9_000, 1],
+  ])('P1: a workflow task that %s', (_, events, heardMs, breaches) => {
+    const seen = evidence();
+    seen.journal.tasks.push({ ...who, heardMs, task: { kind: 'workflow-task', events } });
+    expect(checkTasks(seen, tally())).toHaveLength(breaches);
+  });
+
+  it.each([
+    ['after its start was stored', 1, 2_000, 0],
+    ['before that', 1, 1_999, 1],
+    ['though that attempt was never started', 2, 9_000, 1],
+  ])('P1: a worker hears of an activity %s', (_, attempt, heardMs, breaches) => {
+    const [first, second] = transitions();
+    const scheduledEventId = 2;
+    const steps = [first, second].flatMap((one, index) =>
+      one ? [index === 0 ? one : { ...one, changes: [SCHEDULED, startOf(scheduledEventId)] }] : [],
+    );
+    const seen = evidence({ steps });
+    const task = { kind: 'activity', activityId: 'capture-1', attempt } as const;
+    seen.journal.tasks.push({ ...who, heardMs, task });
+    expect(checkTasks(seen, tally())).toHaveLength(breaches);
   });
 
   it('P3: a second run starts while the first is open', () => {
@@ -267,6 +304,7 @@ function checkAll(given: Evidence, counts: ReturnType<typeof tally>): string[] {
     ...checkAnswered(given, counts),
     ...checkDurability(given, counts),
     ...checkReads(given, counts),
+    ...checkTasks(given, counts),
     ...checkEnds(given, counts),
   ];
 }

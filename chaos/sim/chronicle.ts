@@ -27,6 +27,8 @@ export type ChronicledRun = {
   /** Encoded events, as stored. */
   readonly events: Uint8Array[];
   closedMs: number | undefined;
+  /** When each start of an activity was stored, by `startKey`. */
+  readonly starts: Map<string, number>;
 };
 
 export type Taken = { readonly runId: string; readonly number: number };
@@ -71,6 +73,7 @@ export class Chronicle {
       const lastEventId = run.state.nextEventId - 1;
       run.moments.push({ number: transition.number, atMs: row.atMs, lastEventId });
       if (run.state.closedAt !== undefined) run.closedMs ??= row.atMs;
+      for (const start of startsIn(transition, run.state)) run.starts.set(start, row.atMs);
       for (const { requestId, runId } of transition.execution?.ledger ?? []) {
         if (this.requests.has(requestId)) {
           this.breaches.push(`P4: request ${requestId} was taken twice`);
@@ -102,7 +105,15 @@ export class Chronicle {
         `P3: run ${runId} of ${workflowId} started at seq ${row.seq} while run ${open.runId} was open`,
       );
     }
-    const run = { workflowId, runId, state, moments: [], events: [], closedMs: undefined };
+    const run = {
+      workflowId,
+      runId,
+      state,
+      moments: [],
+      events: [],
+      closedMs: undefined,
+      starts: new Map<string, number>(),
+    };
     this.runs.set(runId, run);
     return run;
   }
@@ -120,6 +131,22 @@ export class Chronicle {
       }
     }
   }
+}
+
+/** An attempt of an activity, within its run. */
+export function startKey(of: { readonly activityId: string; readonly attempt: number }): string {
+  return `${of.activityId}/${of.attempt}`;
+}
+
+/** The starts of activities that a transition holds, by the state after it. */
+export function startsIn({ changes }: Transition, after: RunState): readonly string[] {
+  return changes.flatMap((change) => {
+    if (change.kind !== 'activity-started') return [];
+    const activity = after.activities.get(change.scheduledEventId);
+    if (activity === undefined) return [];
+    const { attempt, scheduled } = activity;
+    return [startKey({ activityId: scheduled.activityId ?? '', attempt })];
+  });
 }
 
 /** What an event is evidence of; a lost completion of an activity that was scheduled earlier excuses its whole run. */

@@ -61,6 +61,20 @@ export type SeenNothing = Span & {
   readonly isRead: boolean;
 };
 
+/** A task in a worker's hand, and when it heard of it. */
+export type SeenTask = {
+  readonly workflowId: string;
+  readonly runId: string;
+  readonly heardMs: number;
+  readonly task:
+    | {
+        readonly kind: 'workflow-task';
+        /** The last event that it shows and that history must hold: what is made up for a task comes after it. */
+        readonly events: number;
+      }
+    | { readonly kind: 'activity'; readonly activityId: string; readonly attempt: number };
+};
+
 /** A task of an activity of one attempt in a worker's hand. */
 export type Delivery = { readonly runId: string; readonly activityId: string };
 
@@ -71,6 +85,7 @@ export class Journal {
   readonly runs: SeenRun[] = [];
   readonly queries: SeenSignals[] = [];
   readonly nothing: SeenNothing[] = [];
+  readonly tasks: SeenTask[] = [];
   readonly deliveries: Delivery[] = [];
   /** Answers that no cell may give, such as an internal error. */
   readonly breaches: string[] = [];

@@ -26,6 +26,7 @@ export type Fault = (typeof FAULTS)[number];
 export const CHECKS = [
   'P1 acknowledged requests',
   'P1 acknowledged completions',
+  'P1 tasks that workers got',
   'P2 log rows',
   'P2 takeovers',
   'P3 runs',

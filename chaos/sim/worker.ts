@@ -16,6 +16,7 @@ import { toDuration } from '../../wire/time.ts';
 import { callUntilAnswered, type Callers } from './callers.ts';
 import { NAMESPACE } from './host.ts';
 import type { Callee } from './network.ts';
+import type { SeenTask } from './journal.ts';
 import type { Ledger } from './ledger.ts';
 import { nextCommands, signalsOf, toPayloads, type Fate } from './order-process.ts';
 import { WorkerMemory } from './worker-memory.ts';
@@ -94,6 +95,7 @@ export class Workers {
 
   async #workflowTask(host: Callee, task: WorkflowTask): Promise<void> {
     const { time, faults } = this.#callers;
+    if (!task.query) this.#heardWorkflowTask(task);
     this.#tasks += 1;
     const of = this.#tasks;
     await sleep(time, 0.5 + this.#rng.fraction() * 30 + faults.workerDelayMs());
@@ -133,6 +135,19 @@ export class Workers {
       const { workflowId = '' } = task.workflowExecution ?? {};
       this.#callers.journal.answered.push({ workflowId, runId, shown: events });
     } else this.#memory.forget(runId); // As a real worker does: the run is not what it thought.
+  }
+
+  #heardWorkflowTask(task: WorkflowTask): void {
+    const attempt = task.attempt ?? 1;
+    // Its start is not stored, nor is the scheduling of a later attempt (BEHAVIOURS 4).
+    const events = Number(task.startedEventId) - (attempt === 1 ? 1 : 2);
+    this.#heard(task, { kind: 'workflow-task', events });
+  }
+
+  #heard(task: WorkflowTask | ActivityTask, seen: SeenTask['task']): void {
+    const { journal, time } = this.#callers;
+    const { workflowId = '', runId = '' } = task.workflowExecution ?? {};
+    journal.tasks.push({ workflowId, runId, heardMs: time.monotonicMs(), task: seen });
   }
 
   /** All events up to the task's start; undefined when the worker does not have those before the task's. */
@@ -205,6 +220,7 @@ export class Workers {
     const { workflowId = '', runId = '' } = task.workflowExecution ?? {};
     const activityId = task.activityId ?? '';
     trace.note(`worker runs ${workflowId} ${activityId} attempt ${task.attempt} of ${runId}`);
+    this.#heard(task, { kind: 'activity', activityId, attempt: task.attempt ?? 1 });
     if (task.retryPolicy?.maximumAttempts === 1) journal.deliveries.push({ runId, activityId });
     await sleep(time, 1 + this.#rng.fraction() * 150);
     if (faults.workerLosesTask()) return;

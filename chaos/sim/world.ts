@@ -17,6 +17,7 @@ import { checkDurability } from './checkers/durability.ts';
 import { checkEnds } from './checkers/ends.ts';
 import { checkOnce } from './checkers/once.ts';
 import { checkReads } from './checkers/reads.ts';
+import { checkTasks } from './checkers/tasks.ts';
 import { checkViews } from './checkers/views.ts';
 import { Chronicle } from './chronicle.ts';
 import { Client, type Order } from './client.ts';
@@ -248,6 +249,7 @@ export class World {
       ...checkAnswered(evidence, tally),
       ...checkDurability(evidence, tally),
       ...checkReads(evidence, tally),
+      ...checkTasks(evidence, tally),
       ...this.#journal.breaches,
       ...checkEnds(evidence, tally),
       ...checkViews(evidence, runs, tally),

@@ -7,6 +7,7 @@ import { checkDurability } from '../checkers/durability.ts';
 import { checkEnds } from '../checkers/ends.ts';
 import { checkOnce } from '../checkers/once.ts';
 import { checkReads } from '../checkers/reads.ts';
+import { checkTasks } from '../checkers/tasks.ts';
 import type { Order } from '../client.ts';
 import type { ReadHistory } from '../evidence.ts';
 import type { Check, Tally } from '../tally.ts';
@@ -26,7 +27,9 @@ export function judgeAsOneCell(evidence: FleetEvidence, tally: Tally<Check>): re
     ...checkAnswered(evidence, tally),
     ...checkDurability(evidence, tally),
     // A failover that is forced takes acknowledged writes away, for a while at least.
-    ...(evidence.forced.size === 0 ? checkReads(evidence, tally) : []),
+    ...(evidence.forced.size === 0
+      ? [...checkReads(evidence, tally), ...checkTasks(evidence, tally)]
+      : []),
     ...checkEnds({ ...evidence, histories }, tally),
   ];
 }

@@ -11,7 +11,7 @@ import { epochOf, extended, NO_LINEAGE, type Lineage } from '../../../cell/histo
 import type { RunState } from '../../../cell/history/state.ts';
 import type { Transition } from '../../../cell/history/transition.ts';
 import { decodeRecord } from '../../../cell/shard/log/record-codec.ts';
-import { marksOf, type ChronicledRun, type Taken } from '../chronicle.ts';
+import { marksOf, startsIn, type ChronicledRun, type Taken } from '../chronicle.ts';
 import { fromPayloads } from '../order-process.ts';
 import type { SeenRow } from '../watched-database.ts';
 
@@ -122,6 +122,7 @@ export class FleetChronicle {
     const moments = [];
     const chunks: Uint8Array[] = [];
     let closedMs: number | undefined;
+    const starts = new Map<string, number>();
     for (let number = 1; number <= last; number += 1) {
       const epoch = epochOf(lineage, number) ?? 0;
       const found = this.decided.get(`${runId}/${number}/${epoch}`);
@@ -136,9 +137,10 @@ export class FleetChronicle {
       if (events.length > 0) chunks.push(events);
       moments.push({ number, atMs, lastEventId: state.nextEventId - 1 });
       if (state.closedAt !== undefined) closedMs ??= atMs;
+      for (const start of startsIn(transition, state)) starts.set(start, atMs);
     }
     if (state)
-      this.runs.set(runId, { workflowId, runId, state, moments, events: chunks, closedMs });
+      this.runs.set(runId, { workflowId, runId, state, moments, events: chunks, closedMs, starts });
   }
 
   /** Undefined, and a breach, where a transition does not fit on what lies before it: an epoch had two writers. */
