@@ -63,10 +63,11 @@ function startedAsAsked(): Reply {
   return { kind: 'workflow-task-completed', closed: false, newTask: false, activities };
 }
 
-async function startPoll() {
+async function startPoll(signal = new AbortController().signal) {
   const seen: { answer?: Readonly<Record<string, unknown>> } = {};
   const request = { taskQueue: { name: 'tools' }, identity: 'waiting' };
-  void lab.call('PollActivityTaskQueue', request).then((answer) => (seen.answer = answer));
+  const poll = lab.call('PollActivityTaskQueue', request, { signal });
+  void poll.then((answer) => (seen.answer = answer));
   await settlePromises();
   return seen;
 }
@@ -94,6 +95,35 @@ it('a poll that waits gets an activity that was started for it, once its run has
     taskToken: poll.answer?.['taskToken'] as Uint8Array,
   });
   expect(lab.engine.asked.at(-1)?.input).toMatchObject({ claim: { scheduledEventId: 8 } });
+});
+
+it('an activity that was started after its caller gave up goes to the next poll, under the same start', async () => {
+  let answer: (reply: Reply) => void = () => {};
+  lab.engine.reply = () => new Promise((resolve) => (answer = resolve));
+  await startPoll();
+  const completed = complete(command).catch((error: unknown) => String(error));
+  await lab.clock.advanceSettled(10_000);
+  expect(await completed).toContain('may still take effect');
+  answer(startedAsAsked());
+  await settlePromises();
+  expect(lab.engine.startedTasks).toMatchObject([
+    { task: { scheduledEventId: 8, attempt: 1 }, requestId: asked().get(0)?.requestId },
+  ]);
+});
+
+it('an activity whose poll has left goes to the next one, under the same start', async () => {
+  let answer: (reply: Reply) => void = () => {};
+  lab.engine.reply = () => new Promise((resolve) => (answer = resolve));
+  const client = new AbortController();
+  await startPoll(client.signal);
+  const completed = complete(command);
+  await settlePromises();
+  client.abort(new AtollError('cancelled', 'gone'));
+  answer(startedAsAsked());
+  await completed;
+  expect(lab.engine.startedTasks).toEqual([]);
+  await startPoll();
+  expect(lab.engine.startedTasks).toMatchObject([{ requestId: asked().get(0)?.requestId }]);
 });
 
 it.each<readonly [string, () => Promise<Reply>]>([

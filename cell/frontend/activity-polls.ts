@@ -5,8 +5,8 @@
  *
  * Invariants
  *  1. A reserved poll gets its activity when the start is durable, never before, or goes back to its line.
- *  2. Where the outcome is unknown it goes back as well: an activity that was started all the same times out, as one
- *     whose poll was lost with its start.
+ *  2. A durable start whose poll has ended, or was released because the caller gave up, is in no worker's hand: its task
+ *     is given to matching under the id of that start, which the next poll asks for again.
  */
 import type { Command } from '../../wire/events.ts';
 import type { ActivityStartedReply } from '../history/decision.ts';
@@ -21,15 +21,18 @@ type Reserved = {
 };
 
 export class ActivityPolls {
+  readonly #matching: FrontendParts['matching'];
   /** By the index of the command that schedules the activity. */
   readonly byCommand: ReadonlyMap<number, InlinePoll>;
   /** By request id. */
   readonly #reserved: ReadonlyMap<string, Reserved>;
 
   private constructor(
+    matching: FrontendParts['matching'],
     byCommand: ReadonlyMap<number, InlinePoll>,
     reserved: ReadonlyMap<string, Reserved>,
   ) {
+    this.#matching = matching;
     this.byCommand = byCommand;
     this.#reserved = reserved;
   }
@@ -57,25 +60,23 @@ export class ActivityPolls {
       reserved.set(requestId, { queue, poll });
       byCommand.set(index, { requestId, identity: poll.identity });
     }
-    return new ActivityPolls(byCommand, reserved);
+    return new ActivityPolls(matching, byCommand, reserved);
   }
 
-  /** Hands durable starts to the polls that wait for them. Returns those of the worker itself. */
+  /** Hands durable starts to the polls that they were made for. Returns those of the worker itself. */
   handOut(run: RunRef, started: readonly ActivityStartedReply[]): readonly ActivityStartedReply[] {
     return started.filter((reply) => {
       const { activity } = reply;
-      const taken = this.#reserved.get(activity.started?.requestId ?? '');
-      taken?.poll.hand({
-        kind: 'activity-task',
-        queue: taken.queue,
-        workflowId: run.workflowId,
-        runId: run.runId,
-        scheduledEventId: activity.scheduledEventId,
-        attempt: activity.attempt,
-        scheduledAt: activity.scheduledAt,
-        started: reply,
-      });
-      return taken === undefined;
+      const requestId = activity.started?.requestId ?? '';
+      const reserved = this.#reserved.get(requestId);
+      if (reserved === undefined) return true;
+      const { workflowId, runId } = run;
+      const { scheduledEventId, attempt, scheduledAt } = activity;
+      const ids = { workflowId, runId, scheduledEventId, attempt, scheduledAt };
+      const task = { kind: 'activity-task', queue: reserved.queue, ...ids } as const;
+      const isTaken = reserved.poll.hand({ ...task, started: reply });
+      if (!isTaken) this.#matching.giveBack({ ...task, requestId });
+      return false;
     });
   }
 

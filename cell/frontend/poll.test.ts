@@ -128,6 +128,17 @@ describe('a poll', () => {
     expect(await poll()).toMatchObject({ workflowExecution: { workflowId: 'w' } });
   });
 
+  it('asks for a start whose outcome is unknown under the id of that start', async () => {
+    lab.engine.onStartTask = () => Promise.reject(new AtollError('unavailable', 'away'));
+    lab.matching.offer(task());
+    await expect(poll()).rejects.toThrow('away');
+    await expect(poll()).rejects.toThrow('away');
+    lab.engine.onStartTask = () => Promise.resolve(started());
+    await poll();
+    expect(lab.engine.startedTasks).toHaveLength(3);
+    expect(new Set(lab.engine.startedTasks.map((one) => one.requestId)).size).toBe(1);
+  });
+
   it('gives its task back when the shard does not answer in time', async () => {
     lab.engine.onStartTask = () => new Promise(() => {});
     lab.matching.offer(task());

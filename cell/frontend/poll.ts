@@ -78,15 +78,16 @@ async function startTask(
   const what = `start of a task of workflow ${task.workflowId}`;
   const options = { what, timeoutMs: parts.config.callMs, parent: call.signal };
   // One id for each task in hand: a start that is sent again under it is the same start (D7).
-  const poller = { requestId: parts.rng.uuid(), identity };
+  const requestId = task.requestId ?? parts.rng.uuid();
+  const poller = { requestId, identity };
   try {
     return await withDeadline(parts.clock, options, (signal) =>
       parts.engine.startTask(task, poller, { ...call, signal }),
     );
   } catch (thrown) {
     if (thrown instanceof AtollError && thrown.code === 'not-found') return { kind: 'obsolete' };
-    // If it was started all the same, the next poller finds it obsolete.
-    parts.matching.giveBack(task);
+    // If it was started all the same, the next poller asks for that very start, which no worker has heard of.
+    parts.matching.giveBack({ ...task, requestId });
     throw thrown;
   }
 }

@@ -12,6 +12,7 @@ import type { Command } from '../../wire/events.ts';
 import type { Request } from '../../wire/services.ts';
 import { invalidArgument } from '../../wire/failures.ts';
 import { completedWithTaskResponse } from '../../wire/poll-response.ts';
+import { withDeadline } from '../../kernel/deadline.ts';
 import type { AtollError } from '../../kernel/errors.ts';
 import type { ActivityStartedReply, Reply } from '../history/decision.ts';
 import type { RunInput, WorkflowTaskClaim } from '../history/input.ts';
@@ -33,6 +34,9 @@ type Completion = Extract<RunInput, { kind: 'complete-workflow-task' | 'fail-wor
 
 /** What a sticky queue gets when its worker says no time. */
 const DEFAULT_STICKY_MS = 5_000;
+
+/** A completion that starts activities is followed for so long, whatever the patience of its caller. */
+const LONGEST_COMMIT_MS = 60_000;
 
 export function respondWorkflowTaskHandlers(parts: FrontendParts): Handlers {
   return {
@@ -77,15 +81,35 @@ async function complete(
   const { identity } = input;
   const commands = input.kind === 'complete-workflow-task' ? input.commands : [];
   const polls = ActivityPolls.find(parts, { namespaceId, identity }, commands);
-  const { byCommand: activityPolls } = polls;
+  const release = () => polls.release();
+  call.signal.addEventListener('abort', release, { once: true });
   try {
-    const asked = activityPolls.size === 0 ? input : { ...input, activityPolls };
-    const { reply } = await parts.engine.execute(run, asked, call);
+    const { reply } = await execute(parts, { run, input, polls: polls.byCommand }, call);
     const started = reply.kind === 'workflow-task-completed' ? reply.activities : undefined;
     return { reply, taken: polls.handOut(run, started ?? []) };
   } finally {
-    polls.release();
+    call.signal.removeEventListener('abort', release);
+    release();
   }
+}
+
+/** With polls it is not bound by its caller's end: an activity that it starts late must reach a worker all the same. */
+async function execute(
+  { engine, clock }: FrontendParts,
+  asked: {
+    readonly run: RunRef;
+    readonly input: Completion;
+    readonly polls: ActivityPolls['byCommand'];
+  },
+  call: AdmittedCall,
+) {
+  const { run, input, polls: activityPolls } = asked;
+  if (activityPolls.size === 0) return engine.execute(run, input, call);
+  const withPolls = { ...input, activityPolls };
+  const what = `completion of a task of workflow ${run.workflowId}`;
+  return withDeadline(clock, { what, timeoutMs: LONGEST_COMMIT_MS }, (signal) =>
+    engine.execute(run, withPolls, { ...call, signal }),
+  );
 }
 
 type Completed = {

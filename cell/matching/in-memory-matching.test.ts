@@ -229,35 +229,35 @@ describe('a reserved poll', () => {
   it('is decided about once', async () => {
     const poll = startPoll();
     const reserved = reserve();
-    reserved.hand(task('a'));
+    expect([reserved.hand(task('a')), reserved.hand(task('c'))]).toEqual([true, false]);
     reserved.release();
     matching.offer(task('b'));
     await settlePromises();
     expect([poll.got, matching.backlog(orders).tasks]).toEqual(['a', 1]);
   });
 
-  it('whose client leaves gets what it is handed, and ends empty when it is released', async () => {
-    const [one, two] = [startPoll(), startPoll()];
+  it('ends with its client, or with its queue, and takes nothing then', async () => {
+    const [left, forgotten] = [startPoll(), startPoll()];
     const [first, second] = [reserve(), reserve()];
-    one.leave();
-    two.leave();
-    first.hand(task('a'));
-    second.release();
+    left.leave();
+    matching.forget(orders);
     await settlePromises();
-    expect([one.got, two.got]).toEqual(['a', 'empty']);
-    matching.offer(task('b'));
+    expect([left.got, forgotten.got]).toEqual(['empty', 'empty']);
+    expect([first.hand(task('a')), second.hand(task('b'))]).toEqual([false, false]);
+    for (const reserved of [first, second]) reserved.release();
+    matching.offer(task('c'));
     expect(matching.backlog(orders).tasks).toBe(1);
   });
 
-  it('of a queue that is forgotten ends empty when it is released', async () => {
+  it('that was released is nothing to its reservation, though reserved again', async () => {
     const poll = startPoll();
     const reserved = reserve();
-    matching.forget(orders);
-    await settlePromises();
-    expect(poll.got).toBe('nothing yet');
     reserved.release();
+    const again = reserve();
+    expect(reserved.hand(task('a'))).toBe(false);
+    expect(again.hand(task('b'))).toBe(true);
     await settlePromises();
-    expect(poll.got).toBe('empty');
+    expect(poll.got).toBe('b');
   });
 
   it('counts as waiting: for the bound of polls, and for a queue in use', async () => {

@@ -5,8 +5,7 @@
  * Promises
  *  1. A task that was accepted leaves exactly once: to one poller, to `takeBack`, or with the process.
  *  2. A poll whose client is gone (its signal aborted) never takes a task (BEHAVIOURS 21).
- *  3. A reserved poll takes nothing else, and does not end before its reservation.
- *  4. Every queue is bounded; `full` tells the owner to hold, `onRoom` tells it to offer again (P11).
+ *  3. Every queue is bounded; `full` tells the owner to hold, `onRoom` tells it to offer again (P11).
  */
 
 export type TaskKind = 'workflow-task' | 'activity-task' | 'query-task';
@@ -30,6 +29,8 @@ export type OfferedTask = {
   readonly scheduledAt: number;
   /** Only of a query task. */
   readonly queryId?: string | undefined;
+  /** Only of a task that was or may have been started for a poll that never heard of it: the id of that start. */
+  readonly requestId?: string | undefined;
 };
 
 export type Poller = { readonly identity: string; readonly signal: AbortSignal };
@@ -37,12 +38,12 @@ export type Poller = { readonly identity: string; readonly signal: AbortSignal }
 /** What a poll gets: a task to start, or one that was started for it already (`reserve`). */
 export type HandedTask<Started> = OfferedTask & { readonly started?: Started | undefined };
 
-/** A waiting poll, taken out of its line. The first of the two calls decides, later ones do nothing. */
+/** A waiting poll, taken out of its line: it takes nothing else meanwhile. The first of the two calls decides. */
 export interface Reservation<Started> {
   readonly identity: string;
-  /** The poll gets this task, also if its client has gone meanwhile: a durable start cannot be taken back. */
-  hand(task: HandedTask<Started>): void;
-  /** The poll waits on, or ends empty if its time is over. */
+  /** The poll gets this task. False: it does not, since it has ended or was released. */
+  hand(task: HandedTask<Started>): boolean;
+  /** The poll waits on, unless it has ended. */
   release(): void;
 }
 

@@ -38,8 +38,9 @@ export function measuredMatching<Started>(
       return {
         identity: reserved.identity,
         hand(task) {
-          accepted[task.kind].inc();
-          reserved.hand(task);
+          const taken = reserved.hand(task);
+          if (taken) accepted[task.kind].inc();
+          return taken;
         },
         release: () => reserved.release(),
       };

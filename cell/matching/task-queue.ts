@@ -4,7 +4,7 @@
  * Invariants
  *  1. Tasks and polls never wait at the same time.
  *  2. A poll that ended (its signal aborted, or a goodbye came) is gone from the line at once, so no task can meet it.
- *  3. A reserved poll is in no line: it meets no task, and its end waits for that of its reservation.
+ *  3. A reserved poll is in no line, so it meets no task; it ends as others do.
  *  4. `offer` says `full` at the bound; the queue then owes a word, and gives it once, when half of the room is free.
  */
 import type { Clock } from '../../kernel/clock.ts';
@@ -14,7 +14,7 @@ import type { HandedTask, OfferedTask, Poller, QueueKey, Reservation } from './m
 import { TaskList } from './task-list.ts';
 
 type WaitingPoll<Started> = {
-  readonly poller: Poller;
+  readonly identity: string;
   readonly end: (task: HandedTask<Started> | undefined) => void;
 };
 
@@ -34,7 +34,7 @@ export class TaskQueue<Started> {
   readonly #tasks = new TaskList();
   /** In the order of coming: the longest waiting poll gets the next task. */
   readonly #polls = new Set<WaitingPoll<Started>>();
-  /** Taken out of the line; those that `forget` found are not here any more, and end when they are released. */
+  /** Taken out of the line. */
   readonly #reserved = new Set<WaitingPoll<Started>>();
   /** Wall time of the last poll by identity, the longest unseen first. */
   readonly #seen = new Map<string, number>();
@@ -89,15 +89,23 @@ export class TaskQueue<Started> {
     if (poll === undefined) return undefined;
     this.#polls.delete(poll);
     this.#reserved.add(poll);
-    let decided = false;
-    const once = (decide: () => void) => () => {
-      if (!decided) decide();
-      decided = true;
+    let isOpen = true;
+    /** Once, and only while the poll lives. */
+    const take = () => {
+      const taken = isOpen && this.#reserved.delete(poll);
+      isOpen = false;
+      return taken;
     };
     return {
-      identity: poll.poller.identity,
-      hand: (task) => once(() => poll.end(task))(),
-      release: once(() => this.#putBack(poll)),
+      identity: poll.identity,
+      hand: (task) => {
+        const taken = take();
+        if (taken) poll.end(task);
+        return taken;
+      },
+      release: () => {
+        if (take()) this.#putBack(poll);
+      },
     };
   }
 
@@ -112,8 +120,7 @@ export class TaskQueue<Started> {
   /** Ends the polls empty and returns the tasks. */
   forget(): readonly OfferedTask[] {
     const tasks = this.#tasks.takeAll();
-    for (const poll of [...this.#polls]) poll.end(undefined);
-    this.#reserved.clear();
+    for (const poll of [...this.#polls, ...this.#reserved]) poll.end(undefined);
     this.#lastPolledMs = undefined;
     this.#tellRoom();
     return tasks;
@@ -152,10 +159,6 @@ export class TaskQueue<Started> {
 
   /** Back in line, behind those that came meanwhile; a task may have come as well. */
   #putBack(poll: WaitingPoll<Started>): void {
-    if (!this.#reserved.delete(poll) || poll.poller.signal.aborted) {
-      poll.end(undefined);
-      return;
-    }
     const task = this.#tasks.take();
     if (task === undefined) this.#polls.add(poll);
     else {
@@ -166,11 +169,9 @@ export class TaskQueue<Started> {
 
   #wait(poller: Poller): Promise<HandedTask<Started> | undefined> {
     return new Promise((resolve) => {
-      const onAbort = () => {
-        if (this.#polls.has(poll)) poll.end(undefined);
-      };
+      const onAbort = () => poll.end(undefined);
       const poll: WaitingPoll<Started> = {
-        poller,
+        identity: poller.identity,
         end: (task) => {
           this.#polls.delete(poll);
           this.#reserved.delete(poll);
