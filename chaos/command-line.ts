@@ -25,10 +25,20 @@ export function readCommandLine<const Config extends ParseArgsConfig>(
 export function countOf(flag: string, value: string, least = 0): number {
   const count = value.trim() === '' ? Number.NaN : Number(value);
   if (Number.isSafeInteger(count) && count >= least) return count;
-  return refuse(`--${flag} ${value}: a whole number, ${least} or more`, '');
+  return refuse(`--${flag} ${value}: a whole number, ${least} or more`);
 }
 
-function refuse(reason: string, usage: string): never {
+/** A regular expression. Anything else ends the process. */
+export function patternOf(flag: string, value: string): RegExp {
+  try {
+    return new RegExp(value);
+  } catch (error) {
+    return refuse(`--${flag} ${value}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** Ends the process over a command line that cannot be meant. */
+export function refuse(reason: string, usage = ''): never {
   process.stderr.write(`${reason}\n${usage === '' ? '' : `\n${usage}`}`);
   process.exit(WRONG_USE);
 }

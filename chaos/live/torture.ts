@@ -16,9 +16,11 @@ import {
   removeThrowawayFolder,
 } from '../../examples/order-fulfilment/throwaway-folder.ts';
 import { systemClock } from '../../kernel/clock.ts';
-import { countOf, readCommandLine } from '../command-line.ts';
+import { countOf, patternOf, readCommandLine, refuse } from '../command-line.ts';
 import { compileMains, makeCompileFolder } from './compile.ts';
 import { endAll, endAllNow } from './live-process.ts';
+import { ACTIONS, planCases } from './moves/cases.ts';
+import { MOVE_STEPS } from './moves/move-step.ts';
 import { runPhase } from './phase.ts';
 import { planRounds, type PlanSize } from './rounds.ts';
 import { Tally } from './tally.ts';
@@ -85,6 +87,16 @@ const PHASES: readonly Phase[] = [
   { name: 'dev', layOut: layOutDev, size, orders: Math.ceil(orders / 2) },
 ];
 
+const phases = PHASES.filter(({ name }) => name === (values.only ?? name));
+if (phases.length === 0) refuse(`--only ${values.only}: cells or dev`);
+
+const [step, action] = [patternOf('step', values.step), patternOf('action', values.action)];
+const cases = planCases().filter((one) => step.test(one.step) && action.test(one.action));
+if (cases.length === 0) {
+  const lists = [`Steps:\n  ${MOVE_STEPS.join('\n  ')}`, `Actions:\n  ${ACTIONS.join('\n  ')}`];
+  refuse(`no case fits --step ${values.step} --action ${values.action}\n\n${lists.join('\n\n')}`);
+}
+
 /** Runs one phase; resolves with what is wrong. */
 async function torture(phase: Phase, root: string, mains: string): Promise<readonly string[]> {
   const folder = join(root, phase.name);
@@ -142,7 +154,7 @@ function sayAs(name: string): (text: string) => void {
 
 /** The forms of moves. The SDK's worker is loaded for them alone. */
 async function moves(mains: string): Promise<readonly string[]> {
-  const { step, action, open, lanes, gap } = values;
+  const { open, lanes, gap } = values;
   const shared = { mains, folder: root, say: sayAs('moves') };
   if (values['there-and-back'] === undefined) {
     const { tortureMoves } = await import('./moves/torture-moves.ts');
@@ -150,7 +162,7 @@ async function moves(mains: string): Promise<readonly string[]> {
       open: countOf('open', open ?? '500'),
       lanes: countOf('lanes', lanes ?? '3', 1),
     };
-    return tortureMoves({ ...shared, ...counts, step, action });
+    return tortureMoves({ ...shared, ...counts, cases });
   }
   const { thereAndBack } = await import('./moves/there-and-back.ts');
   const counts = { open: countOf('open', open ?? '60'), lanes: countOf('lanes', lanes ?? '12', 1) };
@@ -169,8 +181,6 @@ async function moves(mains: string): Promise<readonly string[]> {
 async function run(): Promise<boolean> {
   const began = systemClock.monotonicMs();
   const findings: string[] = [];
-  const phases = PHASES.filter(({ name }) => name === (values.only ?? name));
-  if (phases.length === 0) throw new Error(`--only ${values.only}: cells or dev`);
   process.stdout.write('compiling\n');
   const mains = await compileMains(compiled);
   const ofMoves = values.moves || values['there-and-back'] !== undefined;

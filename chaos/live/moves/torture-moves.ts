@@ -12,7 +12,7 @@ import type { Client } from '@temporalio/client';
 import { NAMESPACE } from '../../gameday/ground.ts';
 import { doubled, missingOf } from '../../gameday/judge.ts';
 import { readRuns } from '../../gameday/read-runs.ts';
-import { nameOf, planCases, type MoveCase } from './cases.ts';
+import { nameOf, type MoveCase } from './cases.ts';
 import { MoveFleet } from './fleet.ts';
 import { ranTwice } from './judge.ts';
 import { Load } from './load.ts';
@@ -26,9 +26,7 @@ export type MoveTorture = {
   readonly folder: string;
   readonly open: number;
   readonly lanes: number;
-  /** Only the cases whose step and action these regular expressions fit. */
-  readonly step: string;
-  readonly action: string;
+  readonly cases: readonly MoveCase[];
   readonly say: (text: string) => void;
 };
 
@@ -64,14 +62,7 @@ async function torment(
   }
 }
 
-async function tormentAll(
-  scene: Scene,
-  { step, action, say }: MoveTorture,
-): Promise<readonly string[]> {
-  const cases = planCases().filter(
-    (one) => one.step.search(step) >= 0 && one.action.search(action) >= 0,
-  );
-  if (cases.length === 0) throw new Error(`no case fits step "${step}" and action "${action}"`);
+async function tormentAll(scene: Scene, { cases, say }: MoveTorture): Promise<readonly string[]> {
   const rows: (readonly string[])[] = [['CASE', 'ENDED', 'PAUSE', 'FAILED CALLS', 'TOOK']];
   const findings: string[] = [];
   for (const [i, one] of cases.entries()) {
