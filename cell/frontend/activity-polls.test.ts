@@ -3,7 +3,7 @@ import { AtollError } from '../../kernel/errors.ts';
 import { settlePromises } from '../../kernel/testing/virtual-clock.ts';
 import { sealToken, WORKFLOW_TASK_TOKEN } from '../../wire/task-token.ts';
 import type { ActivityStartedReply, Reply } from '../history/decision.ts';
-import type { InlinePoll } from '../history/input.ts';
+import type { TaskTaker } from '../history/input.ts';
 import { FrontendLab, NS, RUN } from './testing/frontend-lab.ts';
 
 const queue = { namespaceId: NS, kind: 'activity', name: 'tools' } as const;
@@ -40,7 +40,7 @@ beforeEach(() => {
   });
 });
 
-function asked(): ReadonlyMap<number, InlinePoll> {
+function asked(): ReadonlyMap<number, TaskTaker> {
   const input = lab.engine.asked[0]?.input;
   return (input?.kind === 'complete-workflow-task' && input.activityPolls) || new Map();
 }
@@ -63,6 +63,13 @@ function startedAsAsked(): Reply {
   return { kind: 'workflow-task-completed', closed: false, newTask: false, activities };
 }
 
+/** The run answers when it is told what. */
+function answerLater(): (reply: Reply) => void {
+  let answer: (reply: Reply) => void = () => {};
+  lab.engine.reply = () => new Promise((resolve) => (answer = resolve));
+  return (reply) => answer(reply);
+}
+
 async function startPoll(signal = new AbortController().signal) {
   const seen: { answer?: Readonly<Record<string, unknown>> } = {};
   const request = { taskQueue: { name: 'tools' }, identity: 'waiting' };
@@ -77,8 +84,7 @@ function complete(...commands: readonly object[]) {
 }
 
 it('a poll that waits gets an activity that was started for it, once its run has answered', async () => {
-  let answer: (reply: Reply) => void = () => {};
-  lab.engine.reply = () => new Promise((resolve) => (answer = resolve));
+  const answer = answerLater();
   const poll = await startPoll();
   const completed = complete(command, command);
   await settlePromises();
@@ -98,8 +104,7 @@ it('a poll that waits gets an activity that was started for it, once its run has
 });
 
 it('an activity that was started after its caller gave up goes to the next poll, under the same start', async () => {
-  let answer: (reply: Reply) => void = () => {};
-  lab.engine.reply = () => new Promise((resolve) => (answer = resolve));
+  const answer = answerLater();
   await startPoll();
   const completed = complete(command).catch((error: unknown) => String(error));
   await lab.clock.advanceSettled(10_000);
@@ -112,8 +117,7 @@ it('an activity that was started after its caller gave up goes to the next poll,
 });
 
 it('an activity whose poll has left goes to the next one, under the same start', async () => {
-  let answer: (reply: Reply) => void = () => {};
-  lab.engine.reply = () => new Promise((resolve) => (answer = resolve));
+  const answer = answerLater();
   const client = new AbortController();
   await startPoll(client.signal);
   const completed = complete(command);

@@ -10,7 +10,7 @@
  */
 import type { Command } from '../../wire/events.ts';
 import type { ActivityStartedReply } from '../history/decision.ts';
-import type { InlinePoll } from '../history/input.ts';
+import type { TaskTaker } from '../history/input.ts';
 import type { QueueKey, Reservation } from '../matching/matching.ts';
 import type { RunRef } from '../shard/engine.ts';
 import type { FrontendParts } from './call.ts';
@@ -23,13 +23,13 @@ type Reserved = {
 export class ActivityPolls {
   readonly #matching: FrontendParts['matching'];
   /** By the index of the command that schedules the activity. */
-  readonly byCommand: ReadonlyMap<number, InlinePoll>;
+  readonly byCommand: ReadonlyMap<number, TaskTaker>;
   /** By request id. */
   readonly #reserved: ReadonlyMap<string, Reserved>;
 
   private constructor(
     matching: FrontendParts['matching'],
-    byCommand: ReadonlyMap<number, InlinePoll>,
+    byCommand: ReadonlyMap<number, TaskTaker>,
     reserved: ReadonlyMap<string, Reserved>,
   ) {
     this.#matching = matching;
@@ -43,7 +43,7 @@ export class ActivityPolls {
     worker: { readonly namespaceId: string; readonly identity: string },
     commands: readonly Command[],
   ): ActivityPolls {
-    const byCommand = new Map<number, InlinePoll>();
+    const byCommand = new Map<number, TaskTaker>();
     const reserved = new Map<string, Reserved>();
     for (const [index, command] of commands.entries()) {
       if (command.kind !== 'ScheduleActivityTask') continue;

@@ -54,11 +54,11 @@ export type StartInput = {
   readonly priority?: Priority | undefined;
   readonly signal?: SignalFields | undefined;
   /** Eager start: the first workflow task is started for the caller at once (D7), if nothing delays it. */
-  readonly eagerTask?: InlinePoll | undefined;
+  readonly eagerTask?: TaskTaker | undefined;
 };
 
 /** Who takes a task that a decision starts, as a poll with this request id would (D7): the caller, or a poll that waits. */
-export type InlinePoll = { readonly requestId: string; readonly identity: string };
+export type TaskTaker = { readonly requestId: string; readonly identity: string };
 
 /** What a workflow-task token says (PROTOCOLS 6). */
 export type WorkflowTaskClaim = {
@@ -112,12 +112,12 @@ export type RunInput =
       /** Local-activity heartbeat: a new task is scheduled at once (BEHAVIOURS 7). */
       readonly forceNewTask: boolean;
       /** Start the next task, if there is one, for the caller; without it matching offers the task. */
-      readonly nextTask?: InlinePoll | undefined;
+      readonly nextTask?: TaskTaker | undefined;
       /**
        * Who takes an activity, by the index of the command that schedules it: started in the same transition (D7), each
        * under a request id of its own. Matching offers the others.
        */
-      readonly activityPolls?: ReadonlyMap<number, InlinePoll> | undefined;
+      readonly activityPolls?: ReadonlyMap<number, TaskTaker> | undefined;
       readonly sdkMetadata?: object | undefined;
       readonly meteringMetadata?: object | undefined;
       readonly workerVersion?: object | undefined;

@@ -8,7 +8,7 @@
 import type { BranchPoint, Lineage } from '../history/lineage.ts';
 import type { ExecutionState, RunState, TaskStart } from '../history/state.ts';
 import type { Reply } from '../history/decision.ts';
-import type { RunInput, StartInput } from '../history/input.ts';
+import type { RunInput, StartInput, TaskTaker } from '../history/input.ts';
 import type { Header, Payloads, Failure } from '../../wire/plain.ts';
 import type { OfferedTask } from '../matching/matching.ts';
 
@@ -100,11 +100,7 @@ export interface Engine {
   assertActing(namespaceId: string): void;
 
   /** A task that matching handed out: starts it for this poller. */
-  startTask(
-    task: OfferedTask,
-    poller: { readonly requestId: string; readonly identity: string },
-    call: CallContext,
-  ): Promise<StartedTask>;
+  startTask(task: OfferedTask, poller: TaskTaker, call: CallContext): Promise<StartedTask>;
 
   query(target: Target, query: WorkflowQuery, call: CallContext): Promise<QueryOutcome>;
 

@@ -10,7 +10,7 @@ import type { Log } from '../../kernel/log.ts';
 import type { Rng } from '../../kernel/rng.ts';
 import { defaultHistoryLimits, type HistoryLimits, type Reply } from '../history/decision.ts';
 import { assertOnBranch, NO_LINEAGE } from '../history/lineage.ts';
-import type { RunInput, StartInput } from '../history/input.ts';
+import type { RunInput, StartInput, TaskTaker } from '../history/input.ts';
 import type { Matching, OfferedTask } from '../matching/matching.ts';
 import type { ShardId, ShardLog } from '../storage/shard-log.ts';
 import type { ShardViews } from '../storage/views.ts';
@@ -208,11 +208,7 @@ export class ShardHost implements Engine {
     while (!(await ownership.at(ref, call.signal, came)));
   }
 
-  async startTask(
-    task: OfferedTask,
-    poller: { readonly requestId: string; readonly identity: string },
-    call: CallContext,
-  ): Promise<StartedTask> {
+  async startTask(task: OfferedTask, poller: TaskTaker, call: CallContext): Promise<StartedTask> {
     const target = { ...task.queue, workflowId: task.workflowId, runId: task.runId };
     // Its owner elsewhere offers it there. Given back, it would stand in the queue for ever, before all others (P7).
     if (this.#owner(target).isStopped) return { kind: 'obsolete' };

@@ -24,10 +24,13 @@ const SCHEDULED = {
   attributes: { activityId: 'capture-1', activityType: { name: 'capture' } },
 } as const;
 
-function startOf(scheduledEventId: number) {
-  const poll = { requestId: 'poll', identity: 'worker' };
-  return { kind: 'activity-started', scheduledEventId, at: 5, ...poll } as const;
-}
+const STARTED_ACTIVITY = {
+  kind: 'activity-started',
+  scheduledEventId: SCHEDULED.eventId,
+  at: 5,
+  requestId: 'poll',
+  identity: 'worker',
+} as const;
 
 describe('the checkers', () => {
   it('find nothing in a run that went well, and count what they judged', () => {
@@ -72,11 +75,10 @@ describe('the checkers', () => {
     ['before that', 1, 1_999, 1],
     ['though that attempt was never started', 2, 9_000, 1],
   ])('P1: a worker hears of an activity %s', (_, attempt, heardMs, breaches) => {
-    const [first, second] = transitions();
-    const scheduledEventId = 2;
-    const steps = [first, second].flatMap((one, index) =>
-      one ? [index === 0 ? one : { ...one, changes: [SCHEDULED, startOf(scheduledEventId)] }] : [],
-    );
+    const changes = [SCHEDULED, STARTED_ACTIVITY];
+    const steps = transitions()
+      .slice(0, 2)
+      .map((one) => (one.number === 1 ? one : { ...one, changes }));
     const seen = evidence({ steps });
     const task = { kind: 'activity', activityId: 'capture-1', attempt } as const;
     seen.journal.tasks.push({ ...who, heardMs, task });

@@ -14,7 +14,7 @@ import { scheduleActivity } from '../activities/schedule.ts';
 import { startActivity } from '../activities/start.ts';
 import type { ActivityStartedReply, Step } from '../decision.ts';
 import { isOpen, type Draft } from '../draft.ts';
-import type { InlinePoll } from '../input.ts';
+import type { TaskTaker } from '../input.ts';
 import { badCommand, type BadCommand, type CommandOutcome } from '../draft-change.ts';
 import { cancelTimer, startTimer } from '../timers.ts';
 import type { CommandContext, CommandsOutcome } from './command.ts';
@@ -96,7 +96,7 @@ function add(draft: Draft, outcome: CommandOutcome): CommandsOutcome {
 function scheduleOne(
   draft: Draft,
   outcome: CommandOutcome,
-  poll: InlinePoll | undefined,
+  poll: TaskTaker | undefined,
 ): CommandsOutcome {
   const scheduledEventId = draft.state.nextEventId;
   const added = add(draft, outcome);

@@ -14,7 +14,7 @@ import { decideCommands } from '../commands/commands.ts';
 import type { ActivityStartedReply, DecideContext, Decision, LiveRun, Step } from '../decision.ts';
 import { Draft, isOpen } from '../draft.ts';
 import type { BadCommand } from '../draft-change.ts';
-import type { InlinePoll, RunInput } from '../input.ts';
+import type { TaskTaker, RunInput } from '../input.ts';
 import type { TaskStart } from '../state.ts';
 import { makeReal } from './carry.ts';
 import { acceptClaim, taskNotFound } from './claim.ts';
@@ -82,7 +82,7 @@ function setSticky(draft: Draft, input: CompleteInput): void {
 type Inline = {
   readonly started: readonly ActivityStartedReply[] | undefined;
   /** Start the task that was scheduled for the caller, in memory only. */
-  readonly nextTask?: InlinePoll | undefined;
+  readonly nextTask?: TaskTaker | undefined;
 };
 
 function completed(draft: Draft, { started, nextTask }: Inline): Decision {

@@ -12,7 +12,7 @@ import type { HistoryEvent } from '../../../wire/events.ts';
 import type { DecideContext, Decision, LiveRun, WorkflowTaskStartedReply } from '../decision.ts';
 import { isOpen, startedAttributes } from '../draft.ts';
 import { toDuration } from '../durations.ts';
-import type { InlinePoll, RunInput } from '../input.ts';
+import type { TaskTaker, RunInput } from '../input.ts';
 import { pointAt } from '../lineage.ts';
 import type { PendingWorkflowTask, RunState, TaskStart } from '../state.ts';
 import { normalQueue } from './schedule.ts';
@@ -38,7 +38,7 @@ export function knownStart(run: LiveRun): TaskStart | undefined {
 }
 
 /** The start that the pending task would get now. */
-export function makeStart(state: RunState, poll: InlinePoll, ctx: DecideContext): TaskStart {
+export function makeStart(state: RunState, poll: TaskTaker, ctx: DecideContext): TaskStart {
   const task = state.workflowTask;
   invariant(task !== undefined, `run ${state.runId} has no workflow task to start`);
   const { limits } = ctx;
