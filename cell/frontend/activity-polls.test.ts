@@ -116,6 +116,18 @@ it('an activity that was started after its caller gave up goes to the next poll,
   ]);
 });
 
+it('an activity reaches its poll although its namespace was closed here before the run answered', async () => {
+  const answer = answerLater();
+  const poll = await startPoll();
+  const completed = complete(command);
+  await settlePromises();
+  lab.matching.release(NS);
+  answer(startedAsAsked());
+  await completed;
+  await settlePromises();
+  expect(poll.answer).toMatchObject({ activityId: 'a1', workflowExecution: { runId: RUN } });
+});
+
 it('an activity whose poll has left goes to the next one, under the same start', async () => {
   const answer = answerLater();
   const client = new AbortController();

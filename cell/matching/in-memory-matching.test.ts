@@ -236,16 +236,31 @@ describe('a reserved poll', () => {
     expect([poll.got, matching.backlog(orders).tasks]).toEqual(['a', 1]);
   });
 
-  it('ends with its client, or with its queue, and takes nothing then', async () => {
-    const [left, forgotten] = [startPoll(), startPoll()];
-    const [first, second] = [reserve(), reserve()];
-    left.leave();
-    matching.forget(orders);
+  it('ends with its client, and takes nothing then', async () => {
+    const poll = startPoll();
+    const reserved = reserve();
+    poll.leave();
     await settlePromises();
-    expect([left.got, forgotten.got]).toEqual(['empty', 'empty']);
-    expect([first.hand(task('a')), second.hand(task('b'))]).toEqual([false, false]);
-    for (const reserved of [first, second]) reserved.release();
-    matching.offer(task('c'));
+    expect([poll.got, reserved.hand(task('a'))]).toEqual(['empty', false]);
+    reserved.release();
+    matching.offer(task('b'));
+    expect(matching.backlog(orders).tasks).toBe(1);
+  });
+
+  it.each([
+    ['its queue was forgotten', () => matching.forget(orders)],
+    ['its namespace was released', () => matching.release(orders.namespaceId)],
+  ])('gets its started task although %s meanwhile; without one it ends empty', async (_, end) => {
+    const [handed, released] = [startPoll(), startPoll()];
+    const [first, second] = [reserve(), reserve()];
+    end();
+    await settlePromises();
+    expect([handed.got, released.got]).toEqual(['nothing yet', 'nothing yet']);
+    expect(first.hand(task('a'))).toBe(true);
+    second.release();
+    await settlePromises();
+    expect([handed.got, released.got]).toEqual(['a', 'empty']);
+    matching.offer(task('b'));
     expect(matching.backlog(orders).tasks).toBe(1);
   });
 

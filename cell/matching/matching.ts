@@ -57,7 +57,10 @@ export interface Matching<Started = unknown> {
 
   /** Waits for a task until the signal aborts (then undefined). */
   poll(queue: QueueKey, poller: Poller): Promise<HandedTask<Started> | undefined>;
-  /** The longest waiting poll, for a task that is about to be scheduled and started in one; undefined if none waits. */
+  /**
+   * The longest waiting poll, for a task that is about to be scheduled and started in one; undefined if none waits. Where
+   * its queue is forgotten or its namespace released, it ends once it is decided about.
+   */
   reserve(queue: QueueKey): Reservation<Started> | undefined;
 
   /** A poller waits on this queue or did within the last 10 s, and no goodbye came since (BEHAVIOURS 5). */

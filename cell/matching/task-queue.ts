@@ -4,7 +4,8 @@
  * Invariants
  *  1. Tasks and polls never wait at the same time.
  *  2. A poll that ended (its signal aborted, or a goodbye came) is gone from the line at once, so no task can meet it.
- *  3. A reserved poll is in no line, so it meets no task; it ends as others do.
+ *  3. A reserved poll is in no line, so it meets no task. It ends with its client at once, but with its queue (`forget`)
+ *     only once its reservation is decided: the start that it is reserved for may be durable by then, and in no other hand.
  *  4. `offer` says `full` at the bound; the queue then owes a word, and gives it once, when half of the room is free.
  */
 import type { Clock } from '../../kernel/clock.ts';
@@ -16,6 +17,8 @@ import { TaskList } from './task-list.ts';
 type WaitingPoll<Started> = {
   readonly identity: string;
   readonly end: (task: HandedTask<Started> | undefined) => void;
+  /** Its queue was forgotten while it was reserved. */
+  isForgotten: boolean;
 };
 
 export type TaskQueueOptions = {
@@ -117,10 +120,11 @@ export class TaskQueue<Started> {
     );
   }
 
-  /** Ends the polls empty and returns the tasks. */
+  /** Ends the polls empty, reserved ones when they are released, and returns the tasks. */
   forget(): readonly OfferedTask[] {
     const tasks = this.#tasks.takeAll();
-    for (const poll of [...this.#polls, ...this.#reserved]) poll.end(undefined);
+    for (const poll of [...this.#polls]) poll.end(undefined);
+    for (const poll of this.#reserved) poll.isForgotten = true;
     this.#lastPolledMs = undefined;
     this.#tellRoom();
     return tasks;
@@ -159,6 +163,7 @@ export class TaskQueue<Started> {
 
   /** Back in line, behind those that came meanwhile; a task may have come as well. */
   #putBack(poll: WaitingPoll<Started>): void {
+    if (poll.isForgotten) return poll.end(undefined);
     const task = this.#tasks.take();
     if (task === undefined) this.#polls.add(poll);
     else {
@@ -172,6 +177,7 @@ export class TaskQueue<Started> {
       const onAbort = () => poll.end(undefined);
       const poll: WaitingPoll<Started> = {
         identity: poller.identity,
+        isForgotten: false,
         end: (task) => {
           this.#polls.delete(poll);
           this.#reserved.delete(poll);
