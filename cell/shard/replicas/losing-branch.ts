@@ -6,11 +6,13 @@
  * again carries that id along, so that after a failover and a failback within the lag it is not applied a third time.
  */
 import type { EventOf, HistoryEvent } from '../../../wire/events.ts';
-import type { LedgerEntry } from '../../history/execution.ts';
+import { singly, type LedgerEntry } from '../../history/execution.ts';
 import type { RunInput } from '../../history/input.ts';
+import { holdsOrigin } from '../../history/origin.ts';
 import type { Change } from '../../history/patch.ts';
-import type { BufferedEvent, RunState } from '../../history/state.ts';
+import type { BufferedEvent, Ledger, RunState } from '../../history/state.ts';
 import type { Transition } from '../../history/transition.ts';
+import type { LossOutcome } from './loss.ts';
 
 /** An input to apply again, and its name for the report. */
 export type LostInput = { readonly name: string; readonly input: RunInput };
@@ -69,6 +71,28 @@ export function lostInBranch(
       .filter(({ started }) => started !== undefined)
       .map(({ scheduled, scheduledEventId }) => scheduled.activityId ?? String(scheduledEventId)),
   };
+}
+
+/** What becomes of a branch of which nothing is applied again, by the inputs that it alone has. */
+export function unsettled(inputs: readonly LostInput[]): LossOutcome {
+  return inputs.length > 0 ? 'signal-undeliverable' : 'rolled-back';
+}
+
+/**
+ * Those that the winning branch did not begin with nor, where its ledger is given, take since: what loses is heard more than
+ * once, and the run may have ended on what was applied again the first time.
+ */
+export function unheardOf(
+  inputs: readonly LostInput[],
+  winner: Pick<RunState, 'lineage' | 'runId'>,
+  ledger?: Ledger,
+): readonly LostInput[] {
+  return inputs.filter(({ input }) => {
+    const id = 'requestId' in input ? input.requestId : '';
+    if (holdsOrigin(winner.lineage, winner.runId, id)) return false;
+    const taken = ledger?.find(id);
+    return !taken || singly(taken).every(({ runId }) => runId !== winner.runId);
+  });
 }
 
 /** A run is asked to cancel once; the event does not say by which request, the ledger does. */

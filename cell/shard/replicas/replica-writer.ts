@@ -27,8 +27,13 @@ import type { RunState } from '../../history/state.ts';
 import type { Transition } from '../../history/transition.ts';
 import type { CachedRun } from '../runs/cached.ts';
 import type { RunRef } from '../engine.ts';
-import { holdsOrigin } from '../../history/origin.ts';
-import { lostInBranch, lostInTransition, NOTHING_LOST } from './losing-branch.ts';
+import {
+  lostInBranch,
+  lostInTransition,
+  NOTHING_LOST,
+  unheardOf,
+  unsettled,
+} from './losing-branch.ts';
 import type { Batch } from '../log/gather.ts';
 import type { Ownership } from '../ownership.ts';
 import type { Adoption, EncodedStep } from '../log/record-codec.ts';
@@ -248,7 +253,7 @@ export class ReplicaWriter {
       const content = lostInBranch(own, decodeEvents(Buffer.concat(events)), next.ledger);
       const piece = { ref: own, transitions, content };
       // Once it has given way this process alone knows what it held: what comes of that if it dies is kept first.
-      await orAbort(this.#note(piece, unsettled(piece), { foretold: true }), signal);
+      await orAbort(this.#note(piece, unsettled(content.inputs), { foretold: true }), signal);
       return this.#replace(image, { ancestor, loser: { ...next, piece } }, signal);
     }
     await orAbort(next.committed, signal);
@@ -263,7 +268,7 @@ export class ReplicaWriter {
       outcome = await this.#look.at(piece, signal, (here) => this.#lost(here, piece, signal));
     } finally {
       // It does not act any more, and no other cell knows what its branch held: that is to be reported at least.
-      if (outcome?.kind !== 'lost') await this.#note(piece, unsettled(piece));
+      if (outcome?.kind !== 'lost') await this.#note(piece, unsettled(piece.content.inputs));
     }
   }
 
@@ -341,16 +346,14 @@ export class ReplicaWriter {
     const { ref, content } = piece;
     if (!run) return { kind: 'lost' };
     if (!this.#acts(ref)) return { kind: 'undecided' };
-    const { lineage, closedAt } = run.head;
     if (isStray(run, execution?.current)) return this.#supersede(piece, signal);
-    if (closedAt !== undefined) {
-      await orAbort(this.#note(piece, unsettled(piece)), signal);
+    if (run.head.closedAt !== undefined) {
+      const inputs = unheardOf(content.inputs, run.head, execution?.ledger);
+      await orAbort(this.#note(piece, unsettled(inputs)), signal);
       return { kind: 'lost' };
     }
     const reapplied: string[] = [];
-    for (const { name, input } of content.inputs) {
-      const id = 'requestId' in input ? input.requestId : '';
-      if (holdsOrigin(lineage, ref.runId, id)) continue;
+    for (const { name, input } of unheardOf(content.inputs, run.head)) {
       const epoch = this.#ownership.standing.epochOf(ref.namespaceId);
       await this.#ownership.execute(run.ref, input, { signal, epoch });
       reapplied.push(name);
@@ -381,11 +384,6 @@ export class ReplicaWriter {
       wonBy: this.#wonBy(piece.ref),
     });
   }
-}
-
-/** What becomes of a branch of which nothing is applied again. */
-function unsettled({ content }: Piece): LossOutcome {
-  return content.inputs.length > 0 ? 'signal-undeliverable' : 'rolled-back';
 }
 
 /** By what it says, for memory may have forgotten the run and read it again meanwhile. */

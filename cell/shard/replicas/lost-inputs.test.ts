@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { COMPLETE } from '../../history/testing/inputs.ts';
+import { NS } from '../testing/shard-lab.ts';
+import { forever, kinds, twoCells } from '../testing/two-hosts.ts';
+
+/** `a` took a signal, ended the run on it, and died; `b`, active now, heard of neither and took a signal of its own. */
+async function endedOnTheLoser() {
+  const cells = await twoCells();
+  const { a, b, ship, move } = cells;
+  await a.start('w');
+  await ship('a');
+  await a.signal('w', 'finish');
+  await a.work('w', [COMPLETE]);
+  move('2@2', 'b');
+  await b.shards.replicas().observe(NS, forever);
+  await b.signal('w', 'other');
+  return cells;
+}
+
+test('a signal that was applied again is not undeliverable when its branch is heard once more', async () => {
+  const { a, b, ship, losses } = await endedOnTheLoser();
+  expect(new Set(kinds(await ship('a')))).toEqual(new Set(['lost']));
+  const told = { outcome: 'reopened', reapplied: ['signal go'] };
+  expect(losses.at(-1)?.execution).toMatchObject(told);
+  await b.work('w', [COMPLETE]); // It ends here, too, on what was applied again.
+  const again = a.fed.flatMap((row) => row.steps);
+  expect(kinds(await b.shards.replicas().apply(again, forever)).at(-1)).toBe('lost');
+  expect(losses.at(-1)?.execution).toMatchObject(told);
+});
+
+test('a signal that the client has sent anew is not undeliverable', async () => {
+  const { b, ship, losses } = await endedOnTheLoser();
+  await b.signal('w', 'finish');
+  await b.work('w', [COMPLETE]);
+  await ship('a');
+  expect(losses.at(-1)?.execution).toMatchObject({ outcome: 'rolled-back', reapplied: [] });
+});
+
+test('a signal of which the winner knows nothing is undeliverable once the run has ended', async () => {
+  const { b, ship, losses } = await endedOnTheLoser();
+  await b.work('w', [COMPLETE]);
+  await ship('a');
+  expect(losses.at(-1)?.execution).toMatchObject({ outcome: 'signal-undeliverable' });
+});
