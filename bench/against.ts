@@ -10,6 +10,8 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { median } from './load/samples.ts';
+import { MOST_OUTSIDE_CORES } from './measure/meter.ts';
+import { objectionsTo } from './report/result.ts';
 import { NAMESPACE } from './server/engine.ts';
 import type { Round } from './scenarios/scenario.ts';
 import type { Stage } from './scenarios/stage.ts';
@@ -38,7 +40,18 @@ export type Measured = Readonly<
 /** Figures of the machine, shown and not compared. */
 const SHOWN: readonly string[] = ['outside cores'];
 
-export type Pair = { readonly ours: Measured; readonly theirs: Measured };
+export type Pair = {
+  readonly ours: Measured;
+  readonly theirs: Measured;
+  /** Nothing failed, and others left the machine alone in both. */
+  readonly counts: boolean;
+};
+
+/** A round of ours beside theirs. */
+export function pairOf(round: Round, theirs: Measured): Pair {
+  const quiet = theirs['outside cores'] <= MOST_OUTSIDE_CORES;
+  return { ours: measuredBy(round), theirs, counts: quiet && objectionsTo(round).length === 0 };
+}
 
 /** As much as we read of what thin-bench prints. */
 type Printed = {
@@ -100,7 +113,7 @@ export async function runThinBench(
 }
 
 /** The same of a round of ours. */
-export function measuredBy({ costs, workflows = Number.NaN }: Round): Measured {
+function measuredBy({ costs, workflows = Number.NaN }: Round): Measured {
   const [cost] = costs;
   const { router, cell, postgres } = cost?.cpuSeconds ?? {};
   const each = (total: number | undefined) => (total ?? Number.NaN) / workflows;
@@ -114,17 +127,25 @@ export function measuredBy({ costs, workflows = Number.NaN }: Round): Measured {
   };
 }
 
-/** Medians of both, side by side, and whether they agree. */
+/** Medians of the pairs that count, side by side, and whether they agree. */
 export function agreement(name: string, pairs: readonly Pair[]): readonly string[] {
-  const keys = Object.keys(pairs[0]?.ours ?? {}) as (keyof Measured)[];
+  const counting = pairs.filter(({ counts }) => counts);
+  const used = counting.length > 0 ? counting : pairs;
+  const keys = Object.keys(used[0]?.ours ?? {}) as (keyof Measured)[];
   const rows = keys.map((key) => {
-    const ours = median(pairs.map((pair) => pair.ours[key]));
-    const theirs = median(pairs.map((pair) => pair.theirs[key]));
+    const ours = median(used.map((pair) => pair.ours[key]));
+    const theirs = median(used.map((pair) => pair.theirs[key]));
     if (SHOWN.includes(key)) return [key, short(ours), short(theirs), '', ''];
     const difference = ours / theirs - 1;
-    const agree = Math.abs(difference) <= MOST_DIFFERENCE;
+    const agree = Math.abs(difference) <= MOST_DIFFERENCE ? 'agree' : 'DIFFER';
     const percent = `${(100 * difference).toFixed(1)} %`;
-    return [key, short(ours), short(theirs), percent, agree ? 'agree' : 'DIFFER'];
+    return [
+      key,
+      short(ours),
+      short(theirs),
+      percent,
+      counting.length > 0 ? agree : 'does not count',
+    ];
   });
   const columns = [
     { title: name, align: 'left' },

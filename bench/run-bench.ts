@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import {
   agreement,
   copyThinBench,
-  measuredBy,
+  pairOf,
   runThinBench,
   type Measured,
   type Pair,
@@ -103,7 +103,7 @@ async function runScenario(bench: Bench, scenario: Scenario): Promise<ScenarioRe
       rounds.push(round);
       say(`${name} ${number}/${wanted}: ${inWords(round)}`);
       const theirs = early ?? (await playThinBench(bench, turn));
-      if (theirs !== undefined) pairs.push({ ours: measuredBy(round), theirs });
+      if (theirs !== undefined) pairs.push(pairOf(round, theirs));
     }
   } catch (error) {
     failure = error instanceof Error ? error.message : String(error);

@@ -1,25 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Cost } from '../measure/meter.ts';
-import type { Round } from '../scenarios/scenario.ts';
-import type { Figures } from './figures.ts';
+import { round } from '../testing/round.ts';
 import { objectionsTo, resultsOf } from './result.ts';
-
-function round(figures: Figures, over: { outside?: number; faults?: readonly string[] } = {}) {
-  const { outside = 0, faults = [] } = over;
-  const cost: Cost = {
-    seconds: 20,
-    cpuSeconds: {},
-    outsideCores: outside,
-    stealCores: 0,
-    memoryKb: {},
-    statements: undefined,
-    writeTransactions: 0,
-    walBytes: 0,
-    fullPageImages: 0,
-    walSyncs: 0,
-  };
-  return { figures, costs: [cost], faults, details: {} } satisfies Round;
-}
 
 test('a result is the median of the rounds', () => {
   const rounds = [90, 110, 100].map((rate) => round({ 'one-activity.rate': rate }));
