@@ -3,10 +3,13 @@
  * branches that are neither applied again nor reported (P1). Everything else is judged as in one cell, by the branch that
  * lasted.
  */
+import type { RunInput } from '../../../cell/history/input.ts';
+import { lostInTransition } from '../../../cell/shard/replicas/losing-branch.ts';
 import type { Loss } from '../../../cell/shard/replicas/loss.ts';
 import type { RunDigest } from '../../../cell/shard/replicas/replicas.ts';
 import type { ChronicledRun } from '../chronicle.ts';
 import type { Evidence } from '../evidence.ts';
+import { fromPayloads } from '../order-process.ts';
 import type { Tally } from '../tally.ts';
 import type { Decided, FleetChronicle } from './fleet-chronicle.ts';
 import type { FleetCheck } from './tally.ts';
@@ -21,8 +24,8 @@ export type FleetEvidence = Evidence & {
   readonly forced: ReadonlySet<number>;
   /** How often a cell was handed a signal and did not refuse it, by what it carries. */
   readonly handed: ReadonlyMap<string, number>;
-  /** What the cells reported. */
-  readonly losses: readonly Loss[];
+  /** What the cells reported, each for itself. */
+  readonly losses: readonly (Loss & { readonly cell: string })[];
   readonly digests: readonly {
     readonly runId: string;
     readonly workflowId: string;
@@ -39,6 +42,7 @@ export function checkFleet(evidence: FleetEvidence, tally: Tally<FleetCheck>): s
     ...checkLost(evidence, tally),
     ...checkWinners(evidence, tally),
     ...checkInputs(evidence, tally),
+    ...checkUndeliverable(evidence, tally),
     ...checkStarts(evidence, tally),
     ...checkOpen(evidence, tally),
   ];
@@ -144,6 +148,38 @@ function checkInputs(evidence: FleetEvidence, tally: Tally<FleetCheck>): string[
       ? []
       : [`P1: ${mark} of ${workflowId}, ${when}, was neither applied again nor reported`];
   });
+}
+
+/**
+ * P9: of a branch whose signals the last report calls undeliverable, one is missing from the branch that lasted. What an
+ * earlier report says may be undone, and so may a verdict on the first part of a branch: the rest of it may win.
+ */
+function checkUndeliverable(evidence: FleetEvidence, tally: Tally<FleetCheck>): string[] {
+  const { chronicle, histories, losses, activeIn } = evidence;
+  const last = Math.max(...activeIn.keys());
+  return losses.flatMap(({ cell, epoch, execution }) => {
+    const { outcome, runId, workflowId, transitions } = execution;
+    if (epoch !== last || cell !== activeIn.get(last)) return [];
+    if (outcome !== 'signal-undeliverable') return [];
+    const { from, to } = transitions;
+    const lost = chronicle.lost
+      .map(({ transition }) => transition)
+      .filter((one) => one.runId === runId && from <= one.number && one.number <= to);
+    if (!lost.some((one) => one.number === to && one.epoch === transitions.epoch)) return [];
+    tally.add('P9 signals called undeliverable');
+    const marks = lost.flatMap((transition) =>
+      lostInTransition(transition).inputs.map(({ input }) => markOf(runId, input)),
+    );
+    const there = histories.get(runId)?.marks;
+    if (marks.some((mark) => !there?.has(mark))) return [];
+    return [`P9: signals of ${workflowId} ${runId} are called undeliverable, and none is missing`];
+  });
+}
+
+function markOf(runId: string, input: RunInput): string {
+  return input.kind === 'signal'
+    ? `signal ${runId} ${String(fromPayloads(input.input))}`
+    : `cancel ${runId}`;
 }
 
 /** P4: an activity of one attempt was started at most once an epoch. */

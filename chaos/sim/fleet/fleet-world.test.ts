@@ -8,6 +8,7 @@ import type { RunDigest } from '../../../cell/shard/replicas/replicas.ts';
 import { encodeEvents } from '../../../wire/event-codec.ts';
 import type { Order } from '../client.ts';
 import { Journal } from '../journal.ts';
+import { toPayloads } from '../order-process.ts';
 import { CHECKS, Tally } from '../tally.ts';
 import { judgeAsOneCell } from './as-one-cell.ts';
 import { checkFleet, type FleetEvidence } from './checkers.ts';
@@ -19,12 +20,17 @@ import { FLEET_CHECKS } from './tally.ts';
 const RUN = 'run-1';
 const ORDER = 'order-1';
 
-function decided(cell: string, number: number, epoch: number): Decided {
+function decided(
+  cell: string,
+  number: number,
+  epoch: number,
+  changes: Transition['changes'] = [],
+): Decided {
   const transition = { namespaceId: 'ns', workflowId: ORDER, runId: RUN, number, epoch, at: 0 };
   return {
     cell,
     atMs: number,
-    transition: { ...transition, changes: [] },
+    transition: { ...transition, changes },
     events: new Uint8Array(),
   };
 }
@@ -97,7 +103,7 @@ function loss(from: number, to: number): FleetEvidence['losses'][number] {
     transitions,
     ...names,
   };
-  return { namespaceId: 'ns', epoch: 2, execution } as const;
+  return { cell: 'a', namespaceId: 'ns', epoch: 2, execution };
 }
 
 describe('the checkers of a fleet', () => {
@@ -177,6 +183,39 @@ describe('the checkers of a fleet', () => {
     expect(judge(evidence({ chronicle: made, forced, losses: [loss(3, 3)] }))).toContain('P9');
     expect(judge(evidence({ chronicle: made, forced, losses: [loss(2, 3)] }))).toBe('');
   });
+
+  it.each`
+    there    | epoch | breach
+    ${true}  | ${2}  | ${true}
+    ${true}  | ${1}  | ${false}
+    ${false} | ${2}  | ${false}
+  `(
+    'P9: a signal is called undeliverable by the report to epoch $epoch of 2; it is there: $there',
+    ({ there, epoch, breach }: { there: boolean; epoch: number; breach: boolean }) => {
+      const attributes = { signalName: 'signal', input: toPayloads(`${ORDER}/note-1`) };
+      const event = {
+        kind: 'WorkflowExecutionSignaled',
+        eventId: 5,
+        eventTime: 1,
+        version: 1,
+      } as const;
+      const gone = decided('b', 2, 1, [{ ...event, attributes }]);
+      const marks = new Map(there ? [[`signal ${RUN} ${ORDER}/note-1`, 1]] : []);
+      const said = loss(2, 2);
+      const execution = { ...said.execution, outcome: 'signal-undeliverable' as const };
+      const planted = {
+        chronicle: chronicle([decided('a', 1, 1), gone], [gone]),
+        histories: new Map([[RUN, { workflowId: ORDER, runId: RUN, events: [], marks }]]),
+        losses: [{ ...said, epoch, execution }],
+        forced: new Set([2]),
+        activeIn: new Map([
+          [1, 'b'],
+          [2, 'a'],
+        ]),
+      };
+      expect(judge(evidence(planted)).includes('called undeliverable')).toBe(breach);
+    },
+  );
 
   describe.each`
     knew     | forced | breach

@@ -282,7 +282,9 @@ export class FleetWorld {
     );
     const digests = await this.#digests(chronicle);
     const journal = this.#journal;
-    const losses = this.#cells.flatMap((cell) => cell.losses.all());
+    const losses = this.#cells.flatMap(({ id, losses: kept }) =>
+      kept.all().map((loss) => ({ ...loss, cell: id })),
+    );
     const common = { journal, orders: this.#orders, ledger: this.#ledger.calls, losses, digests };
     const { activeIn, beganMs, forced } = this.#map;
     const seen = { activeIn, beganMs, forced, handed: this.#handed.times };

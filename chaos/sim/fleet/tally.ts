@@ -48,6 +48,7 @@ export const FLEET_CHECKS = [
   'P5 transitions before a flip',
   'P6 digests',
   'P9 branches that gave way',
+  'P9 signals called undeliverable',
   'P9 transitions that lost',
   'P9 transitions that lasted',
 ] as const;
