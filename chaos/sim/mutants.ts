@@ -37,9 +37,13 @@ export type MutantOptions = {
 
 export async function runMutants(options: MutantOptions): Promise<boolean> {
   const { only, print, record } = options;
-  const names = [...patchesIn(''), ...patchesIn('fleet/')].filter(
-    (name) => only.length === 0 || only.includes(name),
-  );
+  const all = [...patchesIn(''), ...patchesIn('fleet/')];
+  const unknown = only.find((name) => !all.includes(name));
+  if (unknown !== undefined) {
+    print(`There is no mutant ${unknown}: there are ${all.join(', ')}.`);
+    return false;
+  }
+  const names = all.filter((name) => only.length === 0 || only.includes(name));
   const failed: string[] = [];
   let passed = 0;
   const waiting = names.values();
