@@ -60,7 +60,7 @@ function pauseParts(pause: MovePauseMessage): string {
   const parts = [
     [gatesMs, 'closing the source'],
     [drainMs, 'bringing the rest over'],
-    [compareMs, `comparing ${compared} executions`],
+    [compareMs, `comparing once more the ${compared} executions that had changed`],
     [switchMs, 'switching the map'],
     [openMs, 'opening the target'],
   ] as const;
