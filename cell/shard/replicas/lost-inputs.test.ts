@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
 import { COMPLETE } from '../../history/testing/inputs.ts';
+import { invariant } from '../../../kernel/invariant.ts';
+import { settlePromises } from '../../../kernel/testing/virtual-clock.ts';
+import type { Seq } from '../../storage/shard-log.ts';
 import { NS } from '../testing/shard-lab.ts';
 import { forever, kinds, twoCells } from '../testing/two-hosts.ts';
 
@@ -34,6 +37,24 @@ test('a signal that the client has sent anew is not undeliverable', async () => 
   await b.work('w', [COMPLETE]);
   await ship('a');
   expect(losses.at(-1)?.execution).toMatchObject({ outcome: 'rolled-back', reapplied: [] });
+});
+
+test('a signal that the winner has taken counts once it is durable there', async () => {
+  const { b, ship, losses, labB } = await endedOnTheLoser();
+  const { log } = labB.tables;
+  const last = [...log.values()].at(-1);
+  invariant(last !== undefined, 'b has decided something');
+  const held = labB.database.hold({ ...last, seq: (last.seq + 1) as Seq });
+  const end = { kind: 'terminate', reason: '', identity: '' } as const;
+  const taken = [b.signal('w', 'finish'), b.ask('w', end)];
+  await settlePromises();
+  let isTold = false;
+  const shipped = ship('a').then(() => (isTold = true));
+  await settlePromises();
+  expect([isTold, losses.length]).toEqual([false, 0]);
+  held.rollback();
+  await Promise.all([...taken, shipped]);
+  expect(losses.at(-1)?.execution).toMatchObject({ outcome: 'rolled-back' });
 });
 
 test('a signal of which the winner knows nothing is undeliverable once the run has ended', async () => {

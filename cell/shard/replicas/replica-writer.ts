@@ -349,6 +349,7 @@ export class ReplicaWriter {
     if (isStray(run, execution?.current)) return this.#supersede(piece, signal);
     if (run.head.closedAt !== undefined) {
       const inputs = unheardOf(content.inputs, run.head, execution?.ledger);
+      if (run.pending) await orAbort(run.pending.committed, signal); // What it took may be on its way.
       await orAbort(this.#note(piece, unsettled(inputs)), signal);
       return { kind: 'lost' };
     }
