@@ -4,6 +4,7 @@
  * lasted.
  */
 import type { RunInput } from '../../../cell/history/input.ts';
+import { epochOf, NO_LINEAGE } from '../../../cell/history/lineage.ts';
 import { lostInTransition } from '../../../cell/shard/replicas/losing-branch.ts';
 import type { Loss } from '../../../cell/shard/replicas/loss.ts';
 import type { RunDigest } from '../../../cell/shard/replicas/replicas.ts';
@@ -152,7 +153,8 @@ function checkInputs(evidence: FleetEvidence, tally: Tally<FleetCheck>): string[
 
 /**
  * P9: of a branch whose signals the last report calls undeliverable, one is missing from the branch that lasted. What an
- * earlier report says may be undone, and so may a verdict on the first part of a branch: the rest of it may win.
+ * earlier report says may be undone, and so may a verdict on the first part of a branch, of which the rest won later: only
+ * branches count that parted from the one that lasted where this goes on in a larger epoch.
  */
 function checkUndeliverable(evidence: FleetEvidence, tally: Tally<FleetCheck>): string[] {
   const { chronicle, histories, losses, activeIn } = evidence;
@@ -166,6 +168,8 @@ function checkUndeliverable(evidence: FleetEvidence, tally: Tally<FleetCheck>): 
       .map(({ transition }) => transition)
       .filter((one) => one.runId === runId && from <= one.number && one.number <= to);
     if (!lost.some((one) => one.number === to && one.epoch === transitions.epoch)) return [];
+    const lasted = epochOf(chronicle.lineages.get(runId) ?? NO_LINEAGE, from) ?? 0;
+    if (lasted <= transitions.epoch) return [];
     tally.add('P9 signals called undeliverable');
     const marks = lost.flatMap((transition) =>
       lostInTransition(transition).inputs.map(({ input }) => markOf(runId, input)),
