@@ -140,8 +140,9 @@ function requestsOf(
   return { ledger: [...left, ...news], forgotten: [...forgotten] };
 }
 
-/** Whether the run took the request, or gave it away with its end. */
+/** Whether the run took the request, or gave it away with its end. That it took it may be said by the end of another run. */
 function isSaidBy(run: RunState, entry: LedgerEntry): boolean {
+  if (entry.by !== undefined && entry.by !== run.runId) return false;
   return entry.runId === run.runId || isSaidByEnd(run, entry);
 }
 

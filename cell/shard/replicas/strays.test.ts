@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { singly } from '../../history/execution.ts';
 import { asIs, forever, kinds, placed, twoCells } from '../testing/two-hosts.ts';
 import { calling, type Host, ShardLab, wf } from '../testing/shard-lab.ts';
 import {
@@ -92,6 +93,22 @@ describe('a workflow id that two cells took, each in its own epoch', () => {
     expect(said(a)).toEqual([second.runId, undefined]);
     await expectEqual(cells, [unheard, second]);
     expect(said(b)).toEqual([second.runId, undefined]);
+  });
+
+  test('has by the image of one run nothing that the end of the other one said: that may lose', async () => {
+    const cells = await twoCells();
+    const { a, b, ship, moveHeard } = cells;
+    const { unheard, second } = await twoRuns(cells, 'same');
+    await ship('b');
+    expect(tookIn(a, 'same')).toMatchObject({ runId: second.runId, by: unheard.runId });
+    const winner = await a.shards.replicas().image(second, forever);
+    await moveHeard('4@4', 'b');
+    await b.signal('w', 'goes-on'); // What ended it in a has lost.
+    await b.shards.replicas().adopt(winner, asIs, forever);
+    const { ledger } = await b.shards.replicas().image(unheard, forever);
+    const said = ledger.filter(({ requestId }) => requestId === 'same').flatMap(singly);
+    expect(said.map(({ by }) => by)).not.toContain(unheard.runId);
+    await expectEqual(cells, [unheard, second]);
   });
 
   test('has a request with the other run that took it, once the branch that took it last has lost', async () => {
