@@ -106,6 +106,13 @@ function loss(from: number, to: number): FleetEvidence['losses'][number] {
   return { cell: 'a', namespaceId: 'ns', epoch: 2, execution };
 }
 
+type Undeliverable = {
+  readonly there: boolean;
+  readonly epoch: number;
+  readonly lasted: number;
+  readonly breach: boolean;
+};
+
 describe('the checkers of a fleet', () => {
   it('find nothing where nothing is wrong', () => {
     expect(judge(evidence())).toBe('');
@@ -185,13 +192,14 @@ describe('the checkers of a fleet', () => {
   });
 
   it.each`
-    there    | epoch | breach
-    ${true}  | ${2}  | ${true}
-    ${true}  | ${1}  | ${false}
-    ${false} | ${2}  | ${false}
+    there    | epoch | lasted | breach
+    ${true}  | ${2}  | ${2}   | ${true}
+    ${true}  | ${2}  | ${1}   | ${false}
+    ${true}  | ${1}  | ${2}   | ${false}
+    ${false} | ${2}  | ${2}   | ${false}
   `(
-    'P9: a signal is called undeliverable by the report to epoch $epoch of 2; it is there: $there',
-    ({ there, epoch, breach }: { there: boolean; epoch: number; breach: boolean }) => {
+    'P9: a signal is called undeliverable by the report to epoch $epoch of 2, it is there: $there, on a branch of epoch $lasted',
+    ({ there, epoch, lasted, breach }: Undeliverable) => {
       const attributes = { signalName: 'signal', input: toPayloads(`${ORDER}/note-1`) };
       const event = {
         kind: 'WorkflowExecutionSignaled',
@@ -200,11 +208,13 @@ describe('the checkers of a fleet', () => {
         version: 1,
       } as const;
       const gone = decided('b', 2, 1, [{ ...event, attributes }]);
+      const made = chronicle([decided('a', 1, 1), gone], [gone]);
+      made.lineages.set(RUN, [{ epoch: lasted, transition: 3, eventId: 9 }]);
       const marks = new Map(there ? [[`signal ${RUN} ${ORDER}/note-1`, 1]] : []);
       const said = loss(2, 2);
       const execution = { ...said.execution, outcome: 'signal-undeliverable' as const };
       const planted = {
-        chronicle: chronicle([decided('a', 1, 1), gone], [gone]),
+        chronicle: made,
         histories: new Map([[RUN, { workflowId: ORDER, runId: RUN, events: [], marks }]]),
         losses: [{ ...said, epoch, execution }],
         forced: new Set([2]),
