@@ -5,5 +5,6 @@ import { kindNamed } from './world-kind.ts';
 const kind = kindNamed(process.argv[2] ?? '');
 
 process.on('message', (seed: number) => {
-  void measured(kind, seed).then((run) => process.send?.(run));
+  // The campaign may have been stopped meanwhile: nobody is left to tell, and this process ends.
+  void measured(kind, seed).then((run) => process.send?.(run, () => {}));
 });
