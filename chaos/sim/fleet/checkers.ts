@@ -3,16 +3,13 @@
  * branches that are neither applied again nor reported (P1). Everything else is judged as in one cell, by the branch that
  * lasted.
  */
-import type { RunInput } from '../../../cell/history/input.ts';
 import { epochOf, NO_LINEAGE } from '../../../cell/history/lineage.ts';
-import { lostInTransition } from '../../../cell/shard/replicas/losing-branch.ts';
 import type { Loss } from '../../../cell/shard/replicas/loss.ts';
 import type { RunDigest } from '../../../cell/shard/replicas/replicas.ts';
 import type { ChronicledRun } from '../chronicle.ts';
 import type { Evidence } from '../evidence.ts';
-import { fromPayloads } from '../order-process.ts';
 import type { Tally } from '../tally.ts';
-import type { Decided, FleetChronicle } from './fleet-chronicle.ts';
+import { marksIn, type Decided, type FleetChronicle } from './fleet-chronicle.ts';
 import type { FleetCheck } from './tally.ts';
 
 export type FleetEvidence = Evidence & {
@@ -171,19 +168,15 @@ function checkUndeliverable(evidence: FleetEvidence, tally: Tally<FleetCheck>): 
     const lasted = epochOf(chronicle.lineages.get(runId) ?? NO_LINEAGE, from) ?? 0;
     if (lasted <= transitions.epoch) return [];
     tally.add('P9 signals called undeliverable');
-    const marks = lost.flatMap((transition) =>
-      lostInTransition(transition).inputs.map(({ input }) => markOf(runId, input)),
-    );
+    const marks = lost.flatMap(marksIn).filter(isOfInput);
     const there = histories.get(runId)?.marks;
     if (marks.some((mark) => !there?.has(mark))) return [];
     return [`P9: signals of ${workflowId} ${runId} are called undeliverable, and none is missing`];
   });
 }
 
-function markOf(runId: string, input: RunInput): string {
-  return input.kind === 'signal'
-    ? `signal ${runId} ${String(fromPayloads(input.input))}`
-    : `cancel ${runId}`;
+function isOfInput(mark: string): boolean {
+  return mark.startsWith('signal ') || mark.startsWith('cancel ');
 }
 
 /** P4: an activity of one attempt was started at most once an epoch. */

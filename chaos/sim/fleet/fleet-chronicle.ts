@@ -165,12 +165,7 @@ export class FleetChronicle {
     this.lost.push(one);
     this.lostRuns.add(runId);
     for (const { requestId } of transition.execution?.ledger ?? []) this.lostMarks.add(requestId);
-    const activities = new Map<number, string>();
-    for (const change of transition.changes) {
-      const event = change.kind === 'event-buffered' ? change.event : change;
-      if (!('attributes' in event)) continue;
-      for (const mark of marksOf(runId, event, activities)) this.lostMarks.add(mark);
-    }
+    for (const mark of marksIn(transition)) this.lostMarks.add(mark);
   }
 
   #takeRequests({ runId, state }: ChronicledRun): void {
@@ -231,4 +226,13 @@ function isSame(a: Decided, b: Decided): boolean {
 
 function keyOf({ runId, number, epoch }: Transition): string {
   return `${runId}/${number}/${epoch}`;
+}
+
+/** What a transition is evidence of, buffered events too. */
+export function marksIn({ runId, changes }: Transition): readonly string[] {
+  const activities = new Map<number, string>();
+  return changes.flatMap((change) => {
+    const event = change.kind === 'event-buffered' ? change.event : change;
+    return 'attributes' in event ? marksOf(runId, event, activities) : [];
+  });
 }
