@@ -2,18 +2,18 @@
  * Puts what another cell decided into a shard of this one (PROTOCOLS 7, 9): transitions in their order, runs as a whole,
  * each through the shard's own log.
  *
- * Place: shard-replicas.ts finds the owner and calls it for each thing that a lane brings.
+ * Place: shard-replicas.ts finds the owner and calls it for each thing that a lane brings; branch-settler.ts says what becomes
+ * of what lost.
  *
  * Invariants
  *  1. A transition is applied right after the one that it follows, by number and epoch; never over a gap.
  *  2. `applied` and `known` mean durable here (PROTOCOLS 7: applied is committed, before the ack): a decision on a state that
  *     is on its way carries the promise that it waits for.
  *  3. What cannot be folded is refused and changes nothing: it never stops the shard.
- *  4. Only the active cell applies inputs of a losing branch again (PROTOCOLS 9).
  */
 import { orAbort } from '../../../kernel/deadline.ts';
 import { AtollError, toAtollError } from '../../../kernel/errors.ts';
-import { InvariantError, invariant } from '../../../kernel/invariant.ts';
+import { InvariantError } from '../../../kernel/invariant.ts';
 import type { Rng } from '../../../kernel/rng.ts';
 import { decodeEvents } from '../../../wire/event-codec.ts';
 import {
@@ -27,18 +27,12 @@ import type { RunState } from '../../history/state.ts';
 import type { Transition } from '../../history/transition.ts';
 import type { CachedRun } from '../runs/cached.ts';
 import type { RunRef } from '../engine.ts';
-import {
-  lostInBranch,
-  lostInTransition,
-  NOTHING_LOST,
-  unheardOf,
-  unsettled,
-} from './losing-branch.ts';
+import { BranchSettler, type Piece } from './branch-settler.ts';
+import { lostInBranch, lostInTransition } from './losing-branch.ts';
 import type { Batch } from '../log/gather.ts';
 import type { Ownership } from '../ownership.ts';
 import type { Adoption, EncodedStep } from '../log/record-codec.ts';
-import type { LossBook, LostPiece } from './loss-book.ts';
-import type { LossOutcome } from './loss.ts';
+import type { LossBook } from './loss-book.ts';
 import type { ApplyOutcome, ReplicatedStep, LaneFeed, RunImage } from './replicas.ts';
 import {
   adoptionOf,
@@ -55,7 +49,6 @@ import {
 import { stillToBeSent } from '../refusals.ts';
 import type { RunSource } from '../runs/run-source.ts';
 import { ReplicaLook } from './replica-look.ts';
-import { isStray } from './supersede.ts';
 
 /** What became of a step. It may be told once `durable` has resolved; `whenDurable` is to be done then. */
 export type Taken = {
@@ -63,9 +56,6 @@ export type Taken = {
   readonly durable?: Promise<void> | undefined;
   readonly whenDurable?: () => Promise<void>;
 };
-
-/** A piece of a losing branch. */
-type Piece = Pick<LostPiece, 'ref' | 'transitions' | 'content'>;
 
 /** Our branch of a run, and what it held. */
 type Loser = {
@@ -79,10 +69,10 @@ type Loser = {
 export class ReplicaWriter {
   readonly #ownership: Ownership;
   readonly #rng: Rng;
-  readonly #losses: LossBook;
   readonly #source: RunSource;
   readonly #lanes: LaneFeed;
   readonly #look: ReplicaLook;
+  readonly #settler: BranchSettler;
 
   constructor(
     ownership: Ownership,
@@ -97,8 +87,8 @@ export class ReplicaWriter {
     this.#rng = parts.rng;
     this.#source = parts.source;
     this.#lanes = parts.lanes;
-    this.#losses = parts.losses;
     this.#look = new ReplicaLook(ownership);
+    this.#settler = new BranchSettler(ownership, { losses: parts.losses, look: this.#look });
   }
 
   /**
@@ -155,10 +145,7 @@ export class ReplicaWriter {
       case 'wins':
         return { outcome: { kind: 'diverged' }, durable };
       case 'loses': {
-        const { number, epoch } = transition;
-        const transitions = { from: number, to: number, epoch };
-        const content = lostInTransition(transition);
-        const lost = this.#lost(here, { ref: transition, transitions, content }, signal);
+        const lost = this.#settler.lost(here, pieceOf(transition), signal);
         return lost.then((outcome) => ({ outcome }));
       }
       case 'next':
@@ -186,31 +173,18 @@ export class ReplicaWriter {
           const { transition: to, epoch } = state;
           const transitions = { from: standing.ancestor.transition + 1, to, epoch };
           const content = lostInBranch(state, events, image.ledger);
-          return this.#lost(here, { ref: state, transitions, content }, signal);
+          return this.#settler.lost(here, { ref: state, transitions, content }, signal);
         }
         case 'continues': {
           this.#assertHeard(state);
           const adoption = this.#adoption(image, here, 'ours is older');
           await orAbort(this.#ownership.append({ adoption }).committed, signal);
-          return run ? { kind: 'applied' } : this.#reportNew(image, signal);
+          return run ? { kind: 'applied' } : this.#settler.cameWhole(state, signal);
         }
         case 'wins':
           return this.#replace(image, { ancestor: standing.ancestor }, signal);
       }
     });
-  }
-
-  /** A run that only another cell knew came whole. Where this one acts it goes on, or ends if its id was taken since. */
-  async #reportNew({ state }: RunImage, signal: AbortSignal): Promise<ApplyOutcome> {
-    const { transition: to, epoch } = state;
-    const late = this.#acts(state) && epoch < this.#wonBy(state);
-    const run = this.#ownership.memory.peekRun(state);
-    if (!late || !run) return { kind: 'applied' };
-    const piece = { ref: run.ref, transitions: { from: 1, to, epoch }, content: NOTHING_LOST };
-    const { memory } = this.#ownership;
-    if (isStray(run, memory.pointerOf(state))) return this.#supersede(piece, signal);
-    await orAbort(this.#note(piece, 'adopted'), signal);
-    return { kind: 'applied' };
   }
 
   /**
@@ -252,24 +226,12 @@ export class ReplicaWriter {
       const transitions = { from: ancestor.transition + 1, to, epoch };
       const content = lostInBranch(own, decodeEvents(Buffer.concat(events)), next.ledger);
       const piece = { ref: own, transitions, content };
-      // Once it has given way this process alone knows what it held: what comes of that if it dies is kept first.
-      await orAbort(this.#note(piece, unsettled(content.inputs), { foretold: true }), signal);
+      await this.#settler.foretell(piece, signal);
       return this.#replace(image, { ancestor, loser: { ...next, piece } }, signal);
     }
     await orAbort(next.committed, signal);
-    if (loser?.piece) await this.#settleOwn(loser.piece, signal);
+    if (loser?.piece) await this.#settler.lostOwn(loser.piece, signal);
     return { kind: 'applied' };
-  }
-
-  /** Our own branch lost here, where this cell acts. */
-  async #settleOwn(piece: Piece, signal: AbortSignal): Promise<void> {
-    let outcome: ApplyOutcome | undefined;
-    try {
-      outcome = await this.#look.at(piece, signal, (here) => this.#lost(here, piece, signal));
-    } finally {
-      // It does not act any more, and no other cell knows what its branch held: that is to be reported at least.
-      if (outcome?.kind !== 'lost') await this.#note(piece, unsettled(piece.content.inputs));
-    }
   }
 
   #append(step: ReplicatedStep, here: Here, signal: AbortSignal): Taken | Promise<Taken> {
@@ -287,37 +249,18 @@ export class ReplicaWriter {
     }
     if (here.run) here.run.start = undefined; // Its worker saw another history (PROTOCOLS 6).
     const batch = this.#ownership.append({ steps: [encoded] });
-    const { number, epoch } = transition;
-    const piece = {
-      ref: transition,
-      transitions: { from: number, to: number, epoch },
-      content: lostInTransition(transition),
-    };
-    if (isTaken) return this.#supersede(piece, signal).then((outcome) => ({ outcome }));
+    if (isTaken) {
+      return this.#settler.supersede(pieceOf(transition), signal).then((outcome) => ({ outcome }));
+    }
     const outcome = { kind: 'applied' } as const;
-    const late = number === 1 && this.#acts(transition) && epoch < this.#wonBy(transition);
+    const late = transition.number === 1 && this.#settler.isLate(transition);
     if (!late) return { outcome, durable: batch.committed };
-    const whenDurable = () => this.#note(piece, 'adopted');
+    const whenDurable = () => this.#settler.adopted(pieceOf(transition));
     return { outcome, durable: batch.committed, whenDurable };
   }
 
-  /** A run that is here, and whose id is taken. */
-  async #supersede(piece: Piece, signal: AbortSignal): Promise<ApplyOutcome> {
-    const run = this.#ownership.memory.peekRun(piece.ref);
-    invariant(run !== undefined, 'a run that was just applied is in memory');
-    await orAbort(this.#note(piece, 'superseded'), signal);
-    await this.#ownership.supersede(run, signal);
-    return { kind: 'lost' };
-  }
-
   /** A cell that acts does not take what a newer epoch wrote before it has heard of that epoch, and stands by. */
-  #assertHeard({
-    namespaceId,
-    epoch,
-  }: {
-    readonly namespaceId: string;
-    readonly epoch: number;
-  }): void {
+  #assertHeard({ namespaceId, epoch }: Pick<RunState, 'namespaceId' | 'epoch'>): void {
     const known = this.#ownership.standing.epochOf(namespaceId);
     if (epoch <= known || !this.#ownership.standing.drives(namespaceId)) return;
     throw new AtollError(
@@ -341,50 +284,16 @@ export class ReplicaWriter {
     });
   }
 
-  /** Applies its inputs again and reports it, where this cell acts; elsewhere the acting cell does. */
-  async #lost({ run, execution }: Here, piece: Piece, signal: AbortSignal): Promise<ApplyOutcome> {
-    const { ref, content } = piece;
-    if (!run) return { kind: 'lost' };
-    if (!this.#acts(ref)) return { kind: 'undecided' };
-    if (isStray(run, execution?.current)) return this.#supersede(piece, signal);
-    if (run.head.closedAt !== undefined) {
-      const inputs = unheardOf(content.inputs, run.head, execution?.ledger);
-      if (run.pending) await orAbort(run.pending.committed, signal); // What it took may be on its way.
-      await orAbort(this.#note(piece, unsettled(inputs)), signal);
-      return { kind: 'lost' };
-    }
-    const reapplied: string[] = [];
-    for (const { name, input } of unheardOf(content.inputs, run.head)) {
-      const epoch = this.#ownership.standing.epochOf(ref.namespaceId);
-      await this.#ownership.execute(run.ref, input, { signal, epoch });
-      reapplied.push(name);
-    }
-    const outcome = content.closes ? 'reopened' : 'rolled-back';
-    await orAbort(this.#note(piece, outcome, { reapplied }), signal);
-    return { kind: 'lost' };
-  }
-
   #acts({ namespaceId }: RunRef): boolean {
     return this.#ownership.standing.drives(namespaceId);
   }
+}
 
-  #wonBy({ namespaceId }: RunRef): number {
-    return this.#ownership.standing.epochOf(namespaceId);
-  }
-
-  #note(
-    piece: Piece,
-    outcome: LossOutcome,
-    more: Partial<Pick<LostPiece, 'reapplied' | 'foretold'>> = {},
-  ): Promise<void> {
-    return this.#losses.note({
-      reapplied: [],
-      ...piece,
-      ...more,
-      outcome,
-      wonBy: this.#wonBy(piece.ref),
-    });
-  }
+/** What a single transition held. */
+function pieceOf(transition: Transition): Piece {
+  const { number, epoch } = transition;
+  const transitions = { from: number, to: number, epoch };
+  return { ref: transition, transitions, content: lostInTransition(transition) };
 }
 
 /** By what it says, for memory may have forgotten the run and read it again meanwhile. */

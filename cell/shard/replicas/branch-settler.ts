@@ -1,0 +1,130 @@
+/**
+ * What becomes of a branch of a run that lost, and of a run that its acting cell hears of too late (PROTOCOLS 9): what came from
+ * outside is applied once more, a run whose workflow id was taken since ends, and the loss report hears of all of it.
+ *
+ * Place: replica-writer.ts puts into the log what lanes bring, and calls it for what lost by its lineage; losing-branch.ts says
+ * what a branch held.
+ *
+ * Invariants
+ *  1. Only the active cell settles a branch: elsewhere the answer is `undecided`.
+ *  2. A report says what is durable here, or what a death of this process would leave of it.
+ */
+import { orAbort } from '../../../kernel/deadline.ts';
+import { invariant } from '../../../kernel/invariant.ts';
+import type { RunState } from '../../history/state.ts';
+import type { RunRef } from '../engine.ts';
+import type { Ownership } from '../ownership.ts';
+import { NOTHING_LOST, unheardOf, unsettled } from './losing-branch.ts';
+import type { LossBook, LostPiece } from './loss-book.ts';
+import type { LossOutcome } from './loss.ts';
+import type { ReplicaLook } from './replica-look.ts';
+import type { Here } from './replicated-run.ts';
+import type { ApplyOutcome } from './replicas.ts';
+import { isStray } from './supersede.ts';
+
+/** A piece of a losing branch. */
+export type Piece = Pick<LostPiece, 'ref' | 'transitions' | 'content'>;
+
+export class BranchSettler {
+  readonly #ownership: Ownership;
+  readonly #losses: LossBook;
+  readonly #look: ReplicaLook;
+
+  constructor(
+    ownership: Ownership,
+    parts: { readonly losses: LossBook; readonly look: ReplicaLook },
+  ) {
+    this.#ownership = ownership;
+    this.#losses = parts.losses;
+    this.#look = parts.look;
+  }
+
+  /** Another cell's branch lost against what is here. */
+  async lost({ run, execution }: Here, piece: Piece, signal: AbortSignal): Promise<ApplyOutcome> {
+    const { ref, content } = piece;
+    if (!run) return { kind: 'lost' };
+    if (!this.#acts(ref)) return { kind: 'undecided' };
+    if (isStray(run, execution?.current)) return this.supersede(piece, signal);
+    if (run.head.closedAt !== undefined) {
+      const inputs = unheardOf(content.inputs, run.head, execution?.ledger);
+      if (run.pending) await orAbort(run.pending.committed, signal); // What it took may be on its way.
+      await orAbort(this.#note(piece, unsettled(inputs)), signal);
+      return { kind: 'lost' };
+    }
+    const reapplied: string[] = [];
+    for (const { name, input } of unheardOf(content.inputs, run.head)) {
+      const epoch = this.#ownership.standing.epochOf(ref.namespaceId);
+      await this.#ownership.execute(run.ref, input, { signal, epoch });
+      reapplied.push(name);
+    }
+    const outcome = content.closes ? 'reopened' : 'rolled-back';
+    await orAbort(this.#note(piece, outcome, { reapplied }), signal);
+    return { kind: 'lost' };
+  }
+
+  /**
+   * Our own branch is about to give way to another cell's. From then on this process alone knows what it held: what comes of
+   * that if it dies is kept first.
+   */
+  foretell(piece: Piece, signal: AbortSignal): Promise<void> {
+    const outcome = unsettled(piece.content.inputs);
+    return orAbort(this.#note(piece, outcome, { foretold: true }), signal);
+  }
+
+  /** Our own branch has given way. */
+  async lostOwn(piece: Piece, signal: AbortSignal): Promise<void> {
+    let outcome: ApplyOutcome | undefined;
+    try {
+      outcome = await this.#look.at(piece, signal, (here) => this.lost(here, piece, signal));
+    } finally {
+      // It does not act any more, and no other cell knows what its branch held: that is to be reported at least.
+      if (outcome?.kind !== 'lost') await this.#note(piece, unsettled(piece.content.inputs));
+    }
+  }
+
+  /** A run that only another cell knew is here, whole. It goes on, or ends if its id was taken since. */
+  async cameWhole(state: RunState, signal: AbortSignal): Promise<ApplyOutcome> {
+    const run = this.#ownership.memory.peekRun(state);
+    if (!run || !this.isLate(state)) return { kind: 'applied' };
+    const { transition: to, epoch } = state;
+    const piece = { ref: run.ref, transitions: { from: 1, to, epoch }, content: NOTHING_LOST };
+    if (isStray(run, this.#ownership.memory.pointerOf(state))) {
+      return this.supersede(piece, signal);
+    }
+    await orAbort(this.adopted(piece), signal);
+    return { kind: 'applied' };
+  }
+
+  /** A namespace acts here, in a newer epoch than the one in which it wrote this. */
+  isLate({ namespaceId, epoch }: Pick<RunState, 'namespaceId' | 'epoch'>): boolean {
+    const { standing } = this.#ownership;
+    return standing.drives(namespaceId) && epoch < standing.epochOf(namespaceId);
+  }
+
+  /** A run that only the loser knew goes on here. */
+  adopted(piece: Piece): Promise<void> {
+    return this.#note(piece, 'adopted');
+  }
+
+  /** A run is here whose id was taken since: it ends. */
+  async supersede(piece: Piece, signal: AbortSignal): Promise<ApplyOutcome> {
+    const run = this.#ownership.memory.peekRun(piece.ref);
+    invariant(run !== undefined, 'a run that was just applied is in memory');
+    await orAbort(this.#note(piece, 'superseded'), signal);
+    await this.#ownership.supersede(run, signal);
+    return { kind: 'lost' };
+  }
+
+  #acts({ namespaceId }: RunRef): boolean {
+    return this.#ownership.standing.drives(namespaceId);
+  }
+
+  #note(
+    piece: Piece,
+    outcome: LossOutcome,
+    more: Partial<Pick<LostPiece, 'reapplied' | 'foretold'>> = {},
+  ): Promise<void> {
+    const wonBy = this.#ownership.standing.epochOf(piece.ref.namespaceId);
+    return this.#losses.note({ reapplied: [], ...piece, ...more, outcome, wonBy });
+  }
+}
