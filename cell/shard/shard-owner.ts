@@ -153,7 +153,7 @@ export class ShardOwner {
     const views = new ViewReader(options);
     reader.read = (what) => void views.read(what);
     this.#parts.lanes.opened(this.shard, { saved: lanes, end: taken.seq });
-    this.#enter(ownership, new Scanner(options), views);
+    this.#enter(ownership, new Scanner({ ...options, reader: views }), views);
     log.info(
       { shard: this.shard, range: taken.range, tail: taken.rows.length },
       'shard taken over',
@@ -166,14 +166,18 @@ export class ShardOwner {
     this.#phase = { kind: 'owned', ownership, scanner, views };
     this.takeovers += 1;
     if (before.kind === 'taking') before.tell();
-    void Promise.all([views.read('tasks'), views.read('timers')]).then(() => scanner.run());
+    void views.read('tasks');
+    void views.read('timers');
+    void scanner.run();
   }
 
   /** A namespace became active here: its pending work is read from the views, and every open run looked at. */
   #drive(ownership: Ownership): void {
     if (this.#phase.kind !== 'owned' || this.#phase.ownership !== ownership) return;
     const { views, scanner } = this.#phase;
-    void Promise.all([views.read('tasks'), views.read('timers')]).then(() => scanner.once());
+    void views.read('tasks');
+    void views.read('timers');
+    void scanner.once();
   }
 
   #ended(ownership: Ownership, ending: Ending): void {

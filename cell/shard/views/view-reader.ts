@@ -32,7 +32,7 @@ export class ViewReader {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #config: ShardConfig;
-  readonly #reading = new Set<PendingKind>();
+  readonly #reading = new Map<PendingKind, Promise<void>>();
   readonly #again = new Set<PendingKind>();
   #cursor: Cursor | undefined;
   #begun = false;
@@ -52,12 +52,32 @@ export class ViewReader {
   }
 
   /**
-   * Reads timers or tasks; a failing store is asked again after a pause. Resolves once all of the window was read, or at
-   * once if a read of the kind is under way already. Never rejects.
+   * Reads timers or tasks; a failing store is asked again after a pause. Resolves once all of the window was read, with what
+   * was asked for meanwhile. Never rejects.
    */
-  async read(what: PendingKind): Promise<void> {
-    if (this.#reading.has(what)) return void this.#again.add(what);
-    this.#reading.add(what);
+  read(what: PendingKind): Promise<void> {
+    const reading = this.#reading.get(what);
+    if (reading) {
+      this.#again.add(what);
+      return reading;
+    }
+    // Noted before it begins: the reading itself asks for more.
+    const read = Promise.resolve().then(() => this.#readAll(what));
+    this.#reading.set(what, read);
+    return read;
+  }
+
+  /** A read is under way: what it brings may not be driven yet. */
+  get isReading(): boolean {
+    return this.#reading.size > 0;
+  }
+
+  /** Resolves once no read is under way. Never rejects. */
+  async settled(): Promise<void> {
+    while (this.isReading) await Promise.all(this.#reading.values());
+  }
+
+  async #readAll(what: PendingKind): Promise<void> {
     do {
       this.#again.delete(what);
       while (!(await this.#readOnce(what)) && !this.#ownership.ended) {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { startTimer } from '../../history/testing/inputs.ts';
 import type { StatementFate, StoreStatement } from '../../storage/memory/store-faults.ts';
-import { Host, ShardLab } from '../testing/shard-lab.ts';
+import { Host, NS, ShardLab } from '../testing/shard-lab.ts';
+import { forever, placed, twoCells } from '../testing/two-hosts.ts';
 
 function healed(host: Host): number | undefined {
   const [owner] = host.shards.owners();
@@ -62,6 +63,27 @@ describe('the scanner', () => {
       kind === 'read' && failing-- > 0 ? { kind: 'rejected' } : undefined,
     );
     expect(failing).toBeLessThan(0);
+    for (let i = 0; i < 3; i += 1) expect((await host.poll()).workflowId).toBe(`wf-${i}`);
+    expect(healed(host)).toBe(0);
+  });
+
+  test('finds nothing to heal where a namespace begins to act while the views are being read for another', async () => {
+    const { a, b, labB, ship } = await twoCells();
+    for (let i = 0; i < 3; i += 1) await a.start(`wf-${i}`);
+    await ship('a');
+    await b.settle();
+    await b.shards.close();
+    const host = new Host(labB.database, labB.clock, {});
+    host.placement = placed('1@1');
+    host.fate = ({ kind }) => (kind === 'read' ? { kind: 'ok', landMs: 200 } : undefined);
+    const opened = host.shards.open();
+    const isOwned = () => [...host.shards.owners()].some(({ current }) => current !== undefined);
+    for (let ms = 0; ms < 5_000 && !isOwned(); ms += 50) await host.settle(50);
+    await opened;
+    // The first reading is on its way, and passes over what is not to be driven yet.
+    host.placement = placed('2@2 active');
+    await host.shards.replicas().observe(NS, forever);
+    await host.settle(10_000);
     for (let i = 0; i < 3; i += 1) expect((await host.poll()).workflowId).toBe(`wf-${i}`);
     expect(healed(host)).toBe(0);
   });

@@ -9,6 +9,7 @@ import type { RunKey, RunRow, ShardViews } from '../../storage/views.ts';
 import { bounded } from '../bounded.ts';
 import type { ShardConfig } from '../config.ts';
 import type { Ownership } from '../ownership.ts';
+import type { ViewReader } from '../views/view-reader.ts';
 
 type ScannedPage = {
   readonly healed: number;
@@ -23,6 +24,7 @@ export class Scanner {
   readonly counts: ScanCounts = { passes: 0, runs: 0, healed: 0 };
   readonly #ownership: Ownership;
   readonly #views: ShardViews;
+  readonly #reader: Pick<ViewReader, 'isReading' | 'settled'>;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #config: ShardConfig;
@@ -30,12 +32,15 @@ export class Scanner {
   constructor(options: {
     readonly ownership: Ownership;
     readonly views: ShardViews;
+    /** What it is about to bring is not missing. */
+    readonly reader: Pick<ViewReader, 'isReading' | 'settled'>;
     readonly clock: Clock;
     readonly log: Log;
     readonly config: ShardConfig;
   }) {
     this.#ownership = options.ownership;
     this.#views = options.views;
+    this.#reader = options.reader;
     this.#clock = options.clock;
     this.#log = options.log;
     this.#config = options.config;
@@ -90,7 +95,17 @@ export class Scanner {
     }
   }
 
-  #page(after: string | undefined): Promise<ScannedPage> {
+  async #page(after: string | undefined): Promise<ScannedPage> {
+    let page: ScannedPage | undefined;
+    while (page === undefined) {
+      await this.#reader.settled();
+      page = await this.#readPage(after);
+    }
+    return page;
+  }
+
+  /** Undefined if a namespace began to act meanwhile: its work is being read. */
+  #readPage(after: string | undefined): Promise<ScannedPage | undefined> {
     const { memory, shard, standing } = this.#ownership;
     const { statementDeadlineMs, scanPageRuns: limit } = this.#config;
     return memory.reading(
@@ -99,6 +114,7 @@ export class Scanner {
           this.#views.openRuns(shard, { after, limit }, signal),
         ),
       (page) => {
+        if (this.#reader.isReading) return undefined;
         this.counts.runs += page.rows.length;
         const healed = page.rows.reduce((sum, row) => sum + this.#check(row), 0);
         const moved = page.rows.filter(({ namespaceId }) => standing.markedEpoch(namespaceId) > 1);
