@@ -9,7 +9,7 @@ import { AtollError } from '../../kernel/errors.ts';
 import { silentLog } from '../../kernel/log.ts';
 import { systemRng } from '../../kernel/rng.ts';
 import { RpcServer } from '../../kernel/rpc/server.ts';
-import type { CellControl, LaneStatus } from '../../replication/control/control.ts';
+import type { CellControl, LaneStatus, VerifyAsk } from '../../replication/control/control.ts';
 import { Orchestrator } from '../moves/orchestrator.ts';
 import { adminRpcHandler } from '../service/admin-service.ts';
 import { addOperatorCommands } from './commands.ts';
@@ -28,6 +28,7 @@ const lane: LaneStatus = {
 let parked = 0;
 let dead = false;
 let heardMsAgo = 4_200;
+let asked: VerifyAsk | undefined;
 const alive = <Value>(value: Value) =>
   dead ? Promise.reject(new AtollError('unavailable', 'no answer')) : Promise.resolve(value);
 
@@ -35,8 +36,10 @@ const control: CellControl = {
   gate: () => alive([{ shard: 0, seq: 7 }]),
   lane: () => alive({ ...lane, parked }),
   observe: () => alive(undefined),
-  verify: () =>
-    alive({ compared: 3, equal: 3, different: [], differences: 0, moving: 0, repaired: 0 }),
+  verify: (ask) => {
+    asked = ask;
+    return alive({ compared: 3, equal: 3, different: [], differences: 0, moving: 0, repaired: 0 });
+  },
   estimateLoss: () =>
     Promise.resolve([{ source: 'east', heardMsAgo, knownMissing: 17, lagMs: 800 }]),
   lossReport: ({ namespaceId }) =>
@@ -145,6 +148,19 @@ describe('the commands of an operator', () => {
     expect((await atoll('move abort orders')).err).toContain('atoll move back');
     const back = await atoll('move back orders --wait');
     expect(back).toMatchObject({ code: 0, out: expect.stringMatching(/active cell +east/) });
+  });
+
+  it.each([
+    ['', { repair: false, stored: false }],
+    [' --stored', { repair: false, stored: true }],
+    [' --against west --repair', { repair: true, against: 'west' }],
+  ])('compare a namespace with its replica: move verify orders%s', async (flags, ask) => {
+    const verified = await atoll(`move verify orders${flags}`);
+    expect(verified).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('3 compared, 3 equal'),
+    });
+    expect(asked).toMatchObject(ask);
   });
 
   it.each([

@@ -42,7 +42,12 @@ export function addMoveCommands(program: Command, ports: CliPorts): void {
   add('verify', 'compares every execution with a replica', {
     run: verify,
     example: 'atoll move verify orders --against b --repair',
-    flags: { '--against <cell>': 'default: the replica', '--repair': 'repair what differs' },
+    flags: {
+      '--against <cell>': 'default: the replica',
+      '--stored':
+        'read all that is stored, in both cells, instead of what they keep of it; --repair does too',
+      '--repair': 'repair what differs',
+    },
   });
   add('confirm', 'ends a move that has moved', {
     run: (session, namespace, flags) => act(session, 'ConfirmMove', { namespace, flags }),
@@ -103,7 +108,8 @@ const status: Run = async (session, namespace, flags) => {
 const verify: Run = async ({ client, show }, namespace, flags) => {
   const against = textOf(flags['against']);
   const repair = flags['repair'] === true;
-  const report = await client.call('VerifyNamespace', { namespace, against, repair });
+  const stored = flags['stored'] === true;
+  const report = await client.call('VerifyNamespace', { namespace, against, repair, stored });
   show(report, () => verifyText(report));
   const { differences = 0, repaired = 0 } = report;
   return differences - repaired <= 0 ? CLI_EXIT.ok : CLI_EXIT.failed;

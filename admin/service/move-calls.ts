@@ -71,7 +71,8 @@ export async function verifyNamespace(
   const namespace = await namespaceNamed(ports, request.namespace);
   const source = namespace.placement.active;
   const against = copyNamed(namespace, request.against || otherReplica(namespace));
-  const ask = { namespaceId: namespace.id, against, repair: request.repair ?? false };
+  const { repair = false, stored = false } = request;
+  const ask = { namespaceId: namespace.id, against, repair, stored };
   const deadline = { what: `verifying ${namespace.name}`, timeoutMs: ADMIN_DEADLINES.verifyMs };
   const report = await withDeadline(ports.clock, deadline, (signal) =>
     ports.cells.control(source).verify(ask, signal),

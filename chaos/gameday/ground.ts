@@ -57,10 +57,10 @@ export type Verified = {
   readonly moving: number;
 };
 
-/** Compares all; `deep`: by what is stored, in both cells, and what differs is repaired. Throws if it cannot be compared. */
+/** Compares all; `deep`: by what is stored, in both cells. Throws if it cannot be compared. */
 export async function verify(fleet: Fleet, active: CellId, deep = false): Promise<Verified> {
   const against = active === 'a' ? 'b' : 'a';
-  const flags = `--against ${against} --json${deep ? ' --repair' : ''}`;
+  const flags = `--against ${against} --json${deep ? ' --stored' : ''}`;
   const verified = await fleet.atoll(`move verify ${NAMESPACE} ${flags}`);
   const report = verified.out === '' ? undefined : (JSON.parse(verified.out) as Partial<Verified>);
   if (report === undefined) throw new Error(`comparing ended with ${textOf(verified)}`);

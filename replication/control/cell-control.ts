@@ -78,7 +78,7 @@ export class ServedCellControl implements CellControl {
 
   async verify(ask: VerifyAsk, signal: AbortSignal): Promise<VerifyReport> {
     const { cellId, replicas, clock, config, peerOf } = this.#parts;
-    const { namespaceId, against, repair } = ask;
+    const { namespaceId, against, repair, stored = false } = ask;
     const { placement } = this.#namespace(namespaceId);
     if (against === cellId || !placement.replicas.includes(against)) {
       throw new AtollError(
@@ -97,7 +97,7 @@ export class ServedCellControl implements CellControl {
     const known = ask.changed === true ? this.#compared.get(key) : undefined;
     const comparer = new DigestComparer(
       {
-        ...{ namespaceId, repair, recompute: repair },
+        ...{ namespaceId, repair, recompute: repair || stored },
         ...(known?.epoch === epoch ? { known: known.compared } : {}),
         // Before a handover what moves is left to it; in it nothing moves, and what does not match is looked at again.
         looks: ask.changed === true && state.kind === 'active' ? 'one' : 'all',

@@ -82,6 +82,7 @@ export type VerifyAsk = {
   readonly against: string;
   readonly repair: boolean;
   readonly changed?: boolean | undefined;
+  readonly stored?: boolean | undefined;
 };
 
 export interface CellControl {
@@ -100,7 +101,8 @@ export interface CellControl {
   /**
    * Holds every execution against that cell; with `repair`, mends there what differs. With `changed`, only what has changed
    * since this cell last found it equal there: it remembers that from a comparison of all, as long as it lives and the
-   * epoch is the same; without one, it compares all.
+   * epoch is the same; without one, it compares all. With `stored`, and with `repair`, all that is stored is read in both cells
+   * instead of what they keep incrementally.
    */
   verify(ask: VerifyAsk, signal: AbortSignal): Promise<VerifyReport>;
   /** What this cell would lose if it became active now. */

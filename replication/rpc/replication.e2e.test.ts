@@ -115,6 +115,13 @@ describe('replication over sockets', () => {
     expect(verified).toMatchObject({ compared: 21, equal: 21, differences: 0 });
     const changed = { namespaceId: NS, against: 'b', repair: false, changed: true };
     expect(await control.verify(changed, signal)).toMatchObject({ compared: 0, differences: 0 });
+    const all = { namespaceId: NS, against: 'b', repair: false };
+    b.replicas.damaged.set('run-3', { state: 'other' });
+    expect(await control.verify(all, signal)).toMatchObject({ differences: 0 });
+    expect(await control.verify({ ...all, stored: true }, signal)).toMatchObject({
+      different: [{ runId: 'run-3', what: 'state' }],
+    });
+    b.replicas.damaged.clear();
     const [estimate] = await new CellControlClient('b', admin).estimateLoss(
       { namespaceId: NS },
       signal,

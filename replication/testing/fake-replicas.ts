@@ -44,6 +44,8 @@ export class FakeReplicas implements Replicas {
   failure: (() => Error | undefined) | undefined;
   /** Digests that the store has instead of the true ones: a corrupted replica. */
   readonly corrupted = new Map<string, Partial<RunDigest>>();
+  /** The same, which shows only where all that is stored is read: memory knows better. */
+  readonly damaged = new Map<string, Partial<RunDigest>>();
 
   /** Nothing is saved yet: a shard's runs come all at once with the first page. */
   unsaved = false;
@@ -233,7 +235,10 @@ export class FakeReplicas implements Replicas {
     return runs.filter((ref) => !this.#at(this.shardOf(ref.runId)).runs.has(ref.runId));
   }
 
-  async digests(runs: readonly RunRef[]): Promise<readonly (RunDigest | undefined)[]> {
+  async digests(
+    runs: readonly RunRef[],
+    { recompute }: { readonly recompute: boolean },
+  ): Promise<readonly (RunDigest | undefined)[]> {
     this.#fail();
     return runs.map((ref) => {
       const run = this.#at(this.shardOf(ref.runId)).runs.get(ref.runId);
@@ -242,7 +247,8 @@ export class FakeReplicas implements Replicas {
       const history = JSON.stringify(run.steps);
       const { number: transition, epoch } = last;
       const true_ = { ...ref, transition, epoch, history, state: 's', execution: 'e' };
-      return { ...true_, ...this.corrupted.get(ref.runId) };
+      const damage = recompute ? this.damaged.get(ref.runId) : undefined;
+      return { ...true_, ...this.corrupted.get(ref.runId), ...damage };
     });
   }
 

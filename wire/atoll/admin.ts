@@ -163,7 +163,12 @@ export type AdminCalls = {
     { move?: MoveMessage | undefined },
   ];
   VerifyNamespace: [
-    { namespace?: Text; against?: Text; repair?: boolean | undefined },
+    {
+      namespace?: Text;
+      against?: Text;
+      repair?: boolean | undefined;
+      stored?: boolean | undefined;
+    },
     {
       source?: Text;
       against?: Text;
@@ -242,7 +247,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
   AbortMoveResponse: 'move Move',
   BackMoveRequest: 'namespace string, move_id string, new_move_id string, max_pause_ms int64',
   BackMoveResponse: 'move Move',
-  VerifyNamespaceRequest: 'namespace string, against string, repair bool',
+  VerifyNamespaceRequest: 'namespace string, against string, repair bool, stored bool',
   VerifyNamespaceResponse:
     'source string, against string, compared int64, equal int64, differences int64, moving int64, repaired int64, different Difference[]',
   EstimateLossRequest: 'namespace string, to string',

@@ -89,6 +89,7 @@ const messages = new MessagePackage(PACKAGE, {
     against: [2, 'string'],
     repair: [3, 'bool'],
     changed: [4, 'bool'],
+    stored: [5, 'bool'],
   },
   Difference: { workflowId: [1, 'string'], runId: [2, 'string'], what: [3, 'string'] },
   VerifyReport: {
@@ -265,6 +266,7 @@ export const VERIFY = method<
     readonly against: string;
     readonly repair: boolean;
     readonly changed?: boolean | undefined;
+    readonly stored?: boolean | undefined;
   },
   WireVerifyReport
 >(`${CONTROL}/Verify`, 'AskVerify', 'VerifyReport');
