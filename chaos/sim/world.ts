@@ -10,8 +10,7 @@ import { shardConfig, type ShardConfig } from '../../cell/shard/config.ts';
 import { MemoryVisibility } from '../../cell/visibility/memory/memory-visibility.ts';
 import { sleep } from '../../kernel/clock.ts';
 import { SeededRng } from '../../kernel/testing/seeded-rng.ts';
-import { fromWireEvent, type WireEvent } from '../../wire/event-codec.ts';
-import { callUntilAnswered, type Callers } from './callers.ts';
+import type { Callers } from './callers.ts';
 import { checkAnswered } from './checkers/answered.ts';
 import { checkDurability } from './checkers/durability.ts';
 import { checkEnds } from './checkers/ends.ts';
@@ -20,16 +19,17 @@ import { checkReads } from './checkers/reads.ts';
 import { checkTasks } from './checkers/tasks.ts';
 import { checkViews } from './checkers/views.ts';
 import { Chronicle } from './chronicle.ts';
-import { Client, type Order } from './client.ts';
+import type { Order } from './client.ts';
 import { Cluster } from './cluster.ts';
 import { Director, type Bereft } from './director.ts';
-import { readHistory, type Evidence, type ReadHistory } from './evidence.ts';
+import { drawOrders } from './draw-orders.ts';
+import type { Evidence, ReadHistory } from './evidence.ts';
 import { drawWeather, Faults } from './faults.ts';
-import { NAMESPACE, type CellWorld } from './host.ts';
+import type { CellWorld } from './host.ts';
 import { Journal } from './journal.ts';
 import { Ledger } from './ledger.ts';
 import { Network } from './network.ts';
-import type { Fate } from './order-process.ts';
+import { awaitIn, blaming, excerptOf, readThroughApi, startClients } from './one-seed.ts';
 import { CHECKS, FAULTS, Tally, type Check, type Fault } from './tally.ts';
 import { Trace } from './trace.ts';
 import { WatchedDatabase } from './watched-database.ts';
@@ -50,7 +50,11 @@ export type SeedResult = {
 
 const QUIET_MS = 900_000;
 const MAX_EVENTS = 400_000;
-const EXCERPT_LINES = 40;
+const READ_TRIES = 300;
+const EXCERPT = {
+  everywhere: ['falls asleep', 'wakes', 'killed', 'starts with', 'promoted', 'stops shard'],
+  lines: 40,
+};
 const CLOSE_TRIES = 8;
 const REST_TRIES = 20;
 const REST_MS = 15_000;
@@ -106,7 +110,7 @@ export class World {
       onStart: (host) => void this.#workers.serve(host),
       onStop: (host, shard, stop) => this.#stopped(host.name, shard, stop),
     });
-    this.#orders = drawOrders(rng.fork('orders'), this.#endMs);
+    this.#orders = drawOrders(rng.fork('orders'), this.#endMs, { mostNotes: 3, anonymous: false });
     this.#callers = {
       time,
       rng: rng.fork('callers'),
@@ -138,33 +142,20 @@ export class World {
     });
   }
 
-  /** Runs the world to its end and judges it. A rejection that nobody handled would end a real process: it counts. */
-  async run(): Promise<SeedResult> {
-    const blame = (error: unknown) => {
-      const why = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      this.#journal.breaches.push(`a rejection was not handled: ${why}`);
-    };
-    process.on('unhandledRejection', blame);
-    try {
-      return await this.#run();
-    } finally {
-      process.off('unhandledRejection', blame);
-    }
+  /** Runs the world to its end and judges it. */
+  run(): Promise<SeedResult> {
+    return blaming(this.#journal, () => this.#run());
   }
 
   async #run(): Promise<SeedResult> {
     this.#cluster.open();
     void this.#director.run();
-    let clients = this.#orders.length;
-    for (const order of this.#orders) {
-      const client = new Client(this.#callers, this.#rng.fork(order.workflowId), order);
-      void client.run().then(() => (clients -= 1));
-    }
+    const clients = startClients(this.#orders, { callers: this.#callers, rng: this.#rng });
     const bounds = { untilMs: this.#endMs + QUIET_MS, maxEvents: MAX_EVENTS };
     const isHealed = () => !this.#cell.faults.active;
-    const rested = await this.#time.run(() => clients === 0 && isHealed(), bounds);
+    const rested = await this.#time.run(() => clients() === 0 && isHealed(), bounds);
     if (!rested)
-      this.#journal.breaches.push(`P7: ${clients} clients still wait, and nothing comes`);
+      this.#journal.breaches.push(`P7: ${clients()} clients still wait, and nothing comes`);
     await this.#letLostEndsEnd();
     const evidence = await this.#gather();
     this.#checkHoles();
@@ -173,7 +164,7 @@ export class World {
     return {
       seed: this.#seed,
       breaches,
-      excerpt: this.#excerpt(breaches[0]),
+      excerpt: excerptOf(this.#trace, breaches[0], EXCERPT),
       traceHash: this.#trace.digest(),
       faults: this.#faultTally,
       checks: this.#checkTally,
@@ -201,16 +192,8 @@ export class World {
     const chronicle = new Chronicle(effective, lost);
     const histories = new Map<string, ReadHistory>();
     const reads = [...chronicle.runs.values()].map(async (run) => {
-      const { workflowId, runId } = run;
-      const request = { namespace: NAMESPACE, execution: { workflowId, runId } };
-      const rpc = { name: 'GetWorkflowExecutionHistory', request } as const;
-      const outcome = await callUntilAnswered(this.#callers, workflowId, rpc, { tries: 300 });
-      if (outcome.kind !== 'answered') return;
-      const events = (outcome.response.history?.events ?? []).flatMap((event) => {
-        const known = fromWireEvent(event as WireEvent);
-        return known ? [known] : [];
-      });
-      histories.set(runId, readHistory(run, events));
+      const read = await readThroughApi(this.#callers, run, READ_TRIES);
+      if (read) histories.set(run.runId, read);
     });
     await this.#wait(Promise.all(reads));
     const journal = this.#journal;
@@ -231,11 +214,9 @@ export class World {
     }
   }
 
-  async #wait(what: Promise<unknown>): Promise<void> {
-    let over = false;
-    void what.then(() => (over = true));
-    const untilMs = this.#time.monotonicMs() + QUIET_MS;
-    await this.#time.run(() => over, { untilMs, maxEvents: 2 * MAX_EVENTS });
+  #wait(what: Promise<unknown>): Promise<void> {
+    const bounds = { quietMs: QUIET_MS, maxEvents: 2 * MAX_EVENTS };
+    return awaitIn(this.#time, what, { journal: this.#journal, ...bounds });
   }
 
   #judge(evidence: Evidence): readonly string[] {
@@ -277,20 +258,6 @@ export class World {
     const cause = 'cause' in stop && stop.cause instanceof Error ? `: ${stop.cause.message}` : '';
     this.#journal.breaches.push(`${host} stopped shard ${shard} as ${stop.kind}${cause}`);
   }
-
-  #excerpt(breach: string | undefined): readonly string[] {
-    if (breach === undefined) return [];
-    const words = breach.match(/order-\d+|shard \d+/g) ?? [];
-    const everywhere = [
-      'falls asleep',
-      'wakes',
-      'killed',
-      'starts with',
-      'promoted',
-      'stops shard',
-    ];
-    return this.#trace.about([...words, ...everywhere], EXCERPT_LINES);
-  }
 }
 
 function drawConfig(rng: SeededRng): ShardConfig {
@@ -305,22 +272,5 @@ function drawConfig(rng: SeededRng): ShardConfig {
     ...(hasty
       ? { appendDeadlineMs: 1_000, appendGiveUpMs: 3_000, statementDeadlineMs: 1_500 }
       : {}),
-  });
-}
-
-function drawOrders(rng: SeededRng, endMs: number): readonly Order[] {
-  const fates: readonly Fate[] = ['ships', 'ships', 'never-ships', 'declined', 'no-stock'];
-  return Array.from({ length: rng.integer(3, 6) }, (_, index): Order => {
-    const fate = rng.pick(fates);
-    return {
-      workflowId: `order-${index + 1}`,
-      fate,
-      beginsMs: rng.fraction() * endMs * 0.7,
-      shipWithinMs: rng.integer(3_000, 15_000),
-      ships: fate === 'ships',
-      notes: rng.integer(0, 3),
-      ending: rng.chance(0.75) ? 'none' : rng.pick(['cancel', 'terminate']),
-      startsAgain: rng.chance(0.25),
-    };
   });
 }

@@ -1,13 +1,11 @@
-/** What a fleet begins with, drawn from its seed: its first map, bounds and paces, and the orders that its clients place. */
+/** What a fleet begins with, drawn from its seed: its first map, bounds and paces. */
 import { shardConfig, type ShardConfig } from '../../../cell/shard/config.ts';
 import { EMPTY_FLEET_MAP, type FleetMap } from '../../../fleet/map.ts';
 import { registerCell, registerNamespace, type Change } from '../../../fleet/table.ts';
 import { invariant } from '../../../kernel/invariant.ts';
 import type { SeededRng } from '../../../kernel/testing/seeded-rng.ts';
 import { replicationConfig, type ReplicationConfig } from '../../../replication/config.ts';
-import type { Order } from '../client.ts';
 import { NAMESPACE, NAMESPACE_ID } from '../host.ts';
-import type { Fate } from '../order-process.ts';
 
 export function firstMap(shards: { readonly a: number; readonly b: number }): FleetMap {
   const cell = (address: string, count: number) => ({ region: 'r', address, shards: count });
@@ -55,23 +53,5 @@ export function drawConfig(rng: SeededRng): ShardConfig {
     appendDeadlineMs: 1_000,
     appendGiveUpMs: 3_000,
     statementDeadlineMs: 1_500,
-  });
-}
-
-export function drawOrders(rng: SeededRng, endMs: number): readonly Order[] {
-  const fates: readonly Fate[] = ['ships', 'ships', 'never-ships', 'declined', 'no-stock'];
-  return Array.from({ length: rng.integer(3, 6) }, (_, index): Order => {
-    const fate = rng.pick(fates);
-    return {
-      workflowId: `order-${index + 1}`,
-      fate,
-      beginsMs: rng.fraction() * endMs * 0.7,
-      shipWithinMs: rng.integer(3_000, 15_000),
-      ships: fate === 'ships',
-      notes: rng.integer(0, 4),
-      anonymous: [1, 2, 3, 4].filter(() => rng.chance(0.3)),
-      ending: rng.chance(0.75) ? 'none' : rng.pick(['cancel', 'terminate']),
-      startsAgain: rng.chance(0.25),
-    };
   });
 }

@@ -12,22 +12,23 @@ import { MemoryFleetMap } from '../../../fleet/memory/fleet-map.ts';
 import { sleep } from '../../../kernel/clock.ts';
 import { invariant } from '../../../kernel/invariant.ts';
 import { SeededRng } from '../../../kernel/testing/seeded-rng.ts';
-import { fromWireEvent, type WireEvent } from '../../../wire/event-codec.ts';
-import { callUntilAnswered, type Callers } from '../callers.ts';
-import { Client, type Order } from '../client.ts';
-import { readHistory, type ReadHistory } from '../evidence.ts';
+import type { Callers } from '../callers.ts';
+import type { Order } from '../client.ts';
+import { drawOrders } from '../draw-orders.ts';
+import type { ReadHistory } from '../evidence.ts';
 import { drawWeather, Faults } from '../faults.ts';
-import { NAMESPACE, NAMESPACE_ID } from '../host.ts';
+import { NAMESPACE_ID } from '../host.ts';
 import { HostGate } from '../host-gate.ts';
 import { Journal } from '../journal.ts';
 import { Ledger } from '../ledger.ts';
 import { Network } from '../network.ts';
+import { awaitIn, blaming, excerptOf, readThroughApi, startClients } from '../one-seed.ts';
 import { CHECKS, FAULTS, Tally, type Check, type Fault } from '../tally.ts';
 import { Trace } from '../trace.ts';
 import { Workers } from '../worker.ts';
 import { WorldTime } from '../world-time.ts';
 import { judgeAsOneCell } from './as-one-cell.ts';
-import { drawConfig, drawOrders, drawReplication, firstMap } from './draw-fleet.ts';
+import { drawConfig, drawReplication, firstMap } from './draw-fleet.ts';
 import { checkFleet, type FleetEvidence } from './checkers.ts';
 import { checkViews } from '../checkers/views.ts';
 import { FleetChronicle } from './fleet-chronicle.ts';
@@ -64,9 +65,14 @@ export type FleetResult = {
 
 const QUIET_MS = 600_000;
 const MAX_EVENTS = 1_500_000;
+const NOTES = { mostNotes: 4, anonymous: true };
 const REST_TRIES = 60;
 const REST_MS = 3_000;
-const EXCERPT_LINES = 60;
+const READ_TRIES = 100;
+const EXCERPT = {
+  everywhere: ['is killed', ' starts', 'stops shard', 'epoch', 'asks for', 'ended:', 'cut'],
+  lines: 60,
+};
 
 export class FleetWorld {
   readonly #seed: number;
@@ -128,7 +134,7 @@ export class FleetWorld {
     const router = (name: string) => new SimRouter(name, { ...way, rng: rng.fork(name) });
     this.#routers = ['router-1', 'router-2'].map(router);
     this.#operators = new Operators(this.#parts, rng.fork('operators'));
-    this.#orders = ordersFor(turns, drawOrders(rng.fork('orders'), this.#endMs));
+    this.#orders = ordersFor(turns, drawOrders(rng.fork('orders'), this.#endMs, NOTES));
     this.#callers = {
       time,
       rng: rng.fork('callers'),
@@ -173,18 +179,9 @@ export class FleetWorld {
     return { replication: drawReplication(rng.fork('replication')), map, skewMs, saveMs };
   }
 
-  /** Runs the fleet to its end and judges it. A rejection that nobody handled would end a real process: it counts. */
-  async run(): Promise<FleetResult> {
-    const blame = (error: unknown) => {
-      const why = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      this.#journal.breaches.push(`a rejection was not handled: ${why}`);
-    };
-    process.on('unhandledRejection', blame);
-    try {
-      return await this.#run();
-    } finally {
-      process.off('unhandledRejection', blame);
-    }
+  /** Runs the fleet to its end and judges it. */
+  run(): Promise<FleetResult> {
+    return blaming(this.#journal, () => this.#run());
   }
 
   async #run(): Promise<FleetResult> {
@@ -193,21 +190,17 @@ export class FleetWorld {
     void this.#operators.start();
     void this.#director.run();
     void this.#workers.serve(this.#rng.fork('workers at').pick(this.#routers));
-    let clients = this.#orders.length;
-    for (const order of this.#orders) {
-      const client = new Client(this.#callers, this.#rng.fork(order.workflowId), order);
-      void client.run().then(() => (clients -= 1));
-    }
+    const clients = startClients(this.#orders, { callers: this.#callers, rng: this.#rng });
     const bounds = { untilMs: this.#endMs + QUIET_MS, maxEvents: MAX_EVENTS };
     const isHealed = () => !this.#parts.faults.active;
-    const rested = await this.#time.run(() => clients === 0 && isHealed(), bounds);
-    if (!rested) this.#journal.breaches.push(`P7: ${clients} clients wait, and nothing comes`);
+    const rested = await this.#time.run(() => clients() === 0 && isHealed(), bounds);
+    if (!rested) this.#journal.breaches.push(`P7: ${clients()} clients wait, and nothing comes`);
     await this.#rest();
     const breaches = await this.#judge();
     return {
       seed: this.#seed,
       breaches,
-      excerpt: this.#excerpt(breaches[0]),
+      excerpt: excerptOf(this.#trace, breaches[0], EXCERPT),
       traceHash: this.#trace.digest(),
       events: this.#time.events,
       faults: this.#faults,
@@ -277,9 +270,11 @@ export class FleetWorld {
   async #judge(): Promise<readonly string[]> {
     const chronicle = this.#chronicle();
     const histories = new Map<string, ReadHistory>();
-    await this.#wait(
-      Promise.all([...chronicle.runs.values()].map((run) => this.#read(run, histories))),
-    );
+    const reads = [...chronicle.runs.values()].map(async (run) => {
+      const read = await readThroughApi(this.#callers, run, READ_TRIES);
+      if (read) histories.set(run.runId, read);
+    });
+    await this.#wait(Promise.all(reads));
     const digests = await this.#digests(chronicle);
     const journal = this.#journal;
     const losses = this.#cells.flatMap(({ id, losses: kept }) =>
@@ -298,22 +293,6 @@ export class FleetWorld {
       ...rows.flatMap((own) => checkViews(evidence, own, this.#checks)),
       ...journal.breaches,
     ];
-  }
-
-  async #read(
-    run: { readonly workflowId: string; readonly runId: string },
-    histories: Map<string, ReadHistory>,
-  ): Promise<void> {
-    const { workflowId, runId } = run;
-    const request = { namespace: NAMESPACE, execution: { workflowId, runId } };
-    const rpc = { name: 'GetWorkflowExecutionHistory', request } as const;
-    const outcome = await callUntilAnswered(this.#callers, workflowId, rpc, { tries: 100 });
-    if (outcome.kind !== 'answered') return;
-    const events = (outcome.response.history?.events ?? []).flatMap((event) => {
-      const known = fromWireEvent(event as WireEvent);
-      return known ? [known] : [];
-    });
-    histories.set(runId, readHistory(run, events));
   }
 
   /** Both cells are started anew, so that what is compared comes out of their stores. */
@@ -343,32 +322,9 @@ export class FleetWorld {
     }));
   }
 
-  async #wait(what: Promise<unknown>): Promise<void> {
-    let over = false;
-    void what.then(
-      () => (over = true),
-      (error: unknown) => {
-        over = true;
-        this.#journal.breaches.push(`at the end: ${String(error)}`);
-      },
-    );
-    const untilMs = this.#time.monotonicMs() + QUIET_MS;
-    await this.#time.run(() => over, { untilMs, maxEvents: 2 * MAX_EVENTS });
-  }
-
-  #excerpt(breach: string | undefined): readonly string[] {
-    if (breach === undefined) return [];
-    const words = breach.match(/order-\d+|shard \d+/g) ?? [];
-    const everywhere = [
-      'is killed',
-      ' starts',
-      'stops shard',
-      'epoch',
-      'asks for',
-      'ended:',
-      'cut',
-    ];
-    return this.#trace.about([...words, ...everywhere], EXCERPT_LINES);
+  #wait(what: Promise<unknown>): Promise<void> {
+    const bounds = { quietMs: QUIET_MS, maxEvents: 2 * MAX_EVENTS };
+    return awaitIn(this.#time, what, { journal: this.#journal, ...bounds });
   }
 }
 
