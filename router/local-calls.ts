@@ -9,7 +9,7 @@ import { healthCheckResponse } from '../wire/health.ts';
 import type { Credentials } from '../fleet/rights.ts';
 import type { MessageType } from '../wire/proto.ts';
 import { METHODS, type Request } from '../wire/services.ts';
-import type { RouterConfig } from './config.ts';
+import { systemInfo } from '../wire/system-info.ts';
 import {
   describeNamespace,
   listNamespaces,
@@ -27,7 +27,7 @@ export type LocalCall = (
 /** By RPC name, as in methods.ts. */
 export function localCalls(parts: RouterParts): ReadonlyMap<string, LocalCall> {
   return new Map<string, LocalCall>([
-    bind('GetSystemInfo', () => systemInfo(parts.config)),
+    bind('GetSystemInfo', () => systemInfo(parts.config.serverVersion)),
     bind('GetClusterInfo', () => clusterInfo(parts)),
     bind('RegisterNamespace', (request: Request<'RegisterNamespace'>, caller) => {
       parts.rights?.check(caller, 'admin', request.namespace ?? '');
@@ -67,21 +67,6 @@ function bind<Message>(
       return answered.then((message) => method.response.encode(message));
     },
   ];
-}
-
-function systemInfo(config: RouterConfig): object {
-  return {
-    serverVersion: config.serverVersion,
-    capabilities: {
-      signalAndQueryHeader: true,
-      internalErrorDifferentiation: true,
-      activityFailureIncludeHeartbeat: true,
-      encodedFailureAttributes: true,
-      sdkMetadata: true,
-      eagerWorkflowStart: true,
-      countGroupByExecutionStatus: true,
-    },
-  };
 }
 
 function clusterInfo({ map, config }: RouterParts): object {

@@ -2,28 +2,19 @@
 import { withDeadline } from '../kernel/deadline.ts';
 import { AtollError } from '../kernel/errors.ts';
 import type { FleetMap, Namespace } from '../fleet/map.ts';
+import { namespaceMessage } from '../fleet/namespace-message.ts';
 import { updateNamespace } from '../fleet/namespace-update.ts';
 import type { Credentials } from '../fleet/rights.ts';
 import { namespaceByName, registerNamespace, type Change } from '../fleet/table.ts';
 import { ArchivalState, NamespaceState } from '../wire/enums.ts';
 import { namespaceNotFound } from '../wire/failures.ts';
-import type { Duration } from '../wire/plain.ts';
 import type { Request } from '../wire/services.ts';
+import { durationMs } from '../wire/time.ts';
 import type { RouterParts } from './parts.ts';
 import { placeNamespace, REGION_KEY } from './placement.ts';
 
 const DEFAULT_PAGE = 100;
 const MAX_PAGE = 1_000;
-/** The largest payload and memo that a cell takes (DESIGN 3: 2 MB inline). SDKs warn before they send a larger one. */
-const MAX_BLOB_BYTES = 2 * 1024 * 1024;
-const REPLICATION_NORMAL = 1;
-
-const STATE = {
-  registered: NamespaceState.Registered,
-  deprecated: NamespaceState.Deprecated,
-  deleted: NamespaceState.Deleted,
-} as const;
-
 /** Registers, placed by placement.ts. Answers once the map is durable. */
 export async function registerNamespaceCall(
   parts: RouterParts,
@@ -87,7 +78,7 @@ export async function updateNamespaceCall(
   );
   const updated = namespaceByName(map, name);
   if (updated === undefined) throw namespaceNotFound(name);
-  return description(updated);
+  return namespaceMessage(updated);
 }
 
 /** Whether the update asks for another cell, or for a region that its cell does not lie in. */
@@ -145,7 +136,7 @@ export async function describeNamespace(
   }
   if (id !== '') rights?.check(caller, 'read', found?.name ?? '');
   if (found === undefined) throw namespaceNotFound(id === '' ? name : id);
-  return description(found);
+  return namespaceMessage(found);
 }
 
 /** Those that the caller may read, by name, paged; the page token is the last name of the page before. */
@@ -165,7 +156,7 @@ export function listNamespaces(
   const last = page.at(-1);
   const more = last !== undefined && rest.length > page.length;
   return {
-    namespaces: page.map(description),
+    namespaces: page.map(namespaceMessage),
     nextPageToken: more ? Buffer.from(sortKey(last), 'utf8') : undefined,
   };
 }
@@ -175,44 +166,6 @@ function sortKey(namespace: Namespace): string {
   return `${namespace.name}\n${namespace.id}`;
 }
 
-function description(namespace: Namespace): object {
-  const { placement } = namespace;
-  return {
-    namespaceInfo: {
-      id: namespace.id,
-      name: namespace.name,
-      state: STATE[namespace.state],
-      description: namespace.description,
-      ownerEmail: namespace.ownerEmail,
-      data: namespace.data,
-      capabilities: {},
-      limits: { blobSizeLimitError: MAX_BLOB_BYTES, memoSizeLimitError: MAX_BLOB_BYTES },
-    },
-    config: {
-      workflowExecutionRetentionTtl: {
-        seconds: Math.floor(namespace.retentionMs / 1000),
-        nanos: 0,
-      },
-      historyArchivalState: ArchivalState.Disabled,
-      visibilityArchivalState: ArchivalState.Disabled,
-      customSearchAttributeAliases: Object.fromEntries(
-        Object.keys(namespace.customSearchAttributes).map((name) => [name, name]),
-      ),
-    },
-    replicationConfig: {
-      activeClusterName: placement.active,
-      clusters: placement.replicas.map((cell) => ({ clusterName: cell })),
-      state: REPLICATION_NORMAL,
-    },
-    failoverVersion: placement.epoch,
-    isGlobalNamespace: true,
-  };
-}
-
 function texts(map: Readonly<Record<string, string | undefined>> | undefined) {
   return Object.fromEntries(Object.entries(map ?? {}).map(([key, value]) => [key, value ?? '']));
-}
-
-function durationMs(duration: Duration | undefined): number {
-  return (duration?.seconds ?? 0) * 1000 + Math.floor((duration?.nanos ?? 0) / 1e6);
 }

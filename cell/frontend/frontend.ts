@@ -9,10 +9,12 @@
  *  2. The namespace of the body and that of the metadata are the same, or the call is refused ("Security").
  *  3. Every call ends: long polls by their own bounds, all others by `callMs` (P11).
  */
+import { namespaceMessage } from '../../fleet/namespace-message.ts';
 import { withDeadline } from '../../kernel/deadline.ts';
 import { AtollError } from '../../kernel/errors.ts';
 import { namespaceNotFound } from '../../wire/failures.ts';
 import type { Request, RpcName } from '../../wire/services.ts';
+import { systemInfo } from '../../wire/system-info.ts';
 import type { Verb } from './authorise.ts';
 import type { Answer, FrontendParts, Handler, Handlers } from './call.ts';
 import type { FrontendCall } from './frontend-call.ts';
@@ -31,7 +33,6 @@ import { respondWorkflowTaskHandlers } from './respond-workflow-task.ts';
 import { shutdownWorkerHandlers } from './shutdown-worker.ts';
 import { signalWorkflowHandlers } from './signal-workflow.ts';
 import { startWorkflowHandlers } from './start-workflow.ts';
-import { describeNamespace, systemInfo } from './system-info.ts';
 import { badRequest, optionalId } from './validate/ids.ts';
 
 /** RPCs that wait for others and bound themselves. */
@@ -127,7 +128,7 @@ export class Frontend {
     await this.#parts.authoriser.authorise(call, 'read', name);
     const namespace = this.#parts.admission.find({ name, id });
     if (namespace === undefined) throw namespaceNotFound(name || id);
-    return describeNamespace(namespace);
+    return namespaceMessage(namespace);
   }
 }
 
