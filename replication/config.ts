@@ -39,7 +39,9 @@ export type ReplicationConfig = {
   readonly repairMaxMs: number;
   /** Pause between probes of a target while any namespace is replicated to it. */
   readonly probeEveryMs: number;
-  /** Rows of a shard that may wait while older ones are read from the log. */
+  /** Rows of a shard's log in one read of it. */
+  readonly logPageRows: number;
+  /** Rows of a shard that are read from its log for lanes that lack them, and those that may wait meanwhile. */
   readonly loadingBytes: number;
   /** Executions that the loss report holds. */
   readonly reportLimit: number;
@@ -68,6 +70,7 @@ export const defaultReplicationConfig: ReplicationConfig = {
   repairAfterMs: 10_000,
   repairMaxMs: 600_000,
   probeEveryMs: 1_000,
+  logPageRows: 200,
   loadingBytes: 16 << 20,
   reportLimit: 10_000,
   compareLooks: 6,

@@ -96,9 +96,15 @@ describe('saved positions', () => {
 
   it('lead to a copy when the log no longer has the next row', () => {
     const row = (n: number) => ({ seq: seq(n), steps: [] });
-    expect(rowsAfter([row(4), row(5)], seq(4))).toEqual([row(5)]);
-    expect(rowsAfter([row(6)], seq(4))).toBeUndefined();
-    expect(rowsAfter([], seq(4))).toBeUndefined();
+    const after = (rows: number[], end: number) =>
+      rowsAfter(rows.map(row), { after: seq(4), end: seq(end) });
+    expect(after([4, 5], 5)).toEqual([row(5)]);
+    expect(after([5, 6], 6)).toEqual([row(5), row(6)]);
+    expect(after([5, 6], 5)).toEqual([row(5)]); // The last one was not heard of yet.
+    expect(after([6], 6)).toBeUndefined();
+    expect(after([], 5)).toBeUndefined();
+    expect(after([5], 6)).toBeUndefined(); // Read no further.
+    expect(after([5, 7], 7)).toBeUndefined();
   });
 });
 

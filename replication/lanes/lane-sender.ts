@@ -226,7 +226,9 @@ export class LaneSender implements LaneFeed {
     const lowest = this.#behind(feed.shard).map(({ after }) => after);
     if (lowest.length === 0 || feed.isLoading || this.#replicas === undefined) return;
     feed.beginLoading();
-    const ask = { shard: feed.shard, after: Math.min(...lowest) as Seq };
+    // What commits from here on is kept by the feed.
+    const through = this.#ends.get(feed.shard) ?? (0 as Seq);
+    const ask = { shard: feed.shard, after: Math.min(...lowest) as Seq, through };
     readLog(this.#replicas, ask, { ...this.#parts, signal: feed.signal }).then(
       (rows) => this.#loaded(feed, rows),
       (error: unknown) => {
@@ -241,9 +243,10 @@ export class LaneSender implements LaneFeed {
   #loaded(feed: ShardFeed, read: readonly FedRow[]): void {
     if (!feed.isLoading || this.#feeds.get(feed.shard) !== feed) return;
     const { shard } = feed;
+    const end = this.#ends.get(shard) ?? (0 as Seq);
     const all = feed.endLoading(read);
     for (const { lane, after } of this.#behind(shard)) {
-      const rows = rowsAfter(all, after);
+      const rows = rowsAfter(all, { after, end });
       lane.state.place(shard, rows ? { kind: 'tail' } : { kind: 'copy', since: after });
       for (const { seq, steps } of rows ?? []) {
         for (const step of steps) {

@@ -47,7 +47,9 @@ test.each(SEEDS)(
     const small = rng.chance(0.5);
     const cells = new TwoCells({
       seed,
-      config: small ? { laneQueueBytes: 6_000, pushBytes: 2_000, pushItems: 7 } : { pushItems: 20 },
+      config: small
+        ? { laneQueueBytes: 6_000, pushBytes: 2_000, pushItems: 7, logPageRows: 2 }
+        : { pushItems: 20 },
     });
     const { a, b } = cells;
     const written = new Map<string, number[]>();

@@ -5,7 +5,7 @@
  * Invariants
  *  1. While rows are read, those that commit are kept, in order, up to `loadingBytes`; beyond that reading is given up
  *     (the lanes copy).
- *  2. `rowsAfter` is without holes, or undefined: the log no longer has them all.
+ *  2. `rowsAfter` is without holes from the position to the shard's last row, or undefined: not all were to be had.
  */
 import type { ReplicatedStep } from '../../cell/shard/replicas/replicas.ts';
 import type { Seq, ShardId } from '../../cell/storage/shard-log.ts';
@@ -61,7 +61,7 @@ export class ShardFeed {
   keep(row: FedRow, limitBytes: number): boolean {
     if (this.#since === undefined) return true;
     this.#since.push(row);
-    for (const step of row.steps) this.#sinceBytes += step.events.length + STEP_BYTES;
+    this.#sinceBytes += bytesOf(row);
     return this.#sinceBytes <= limitBytes;
   }
 
@@ -75,10 +75,20 @@ export class ShardFeed {
   }
 }
 
-/** The rows above a position, or undefined when the first of them is missing. */
-export function rowsAfter(rows: readonly FedRow[], after: Seq): readonly FedRow[] | undefined {
-  const above = rows.filter(({ seq }) => seq > after);
-  return above[0]?.seq === after + 1 ? above : undefined;
+/** What the row weighs in memory, near enough. */
+export function bytesOf({ steps }: FedRow): number {
+  return steps.reduce((sum, { events }) => sum + events.length + STEP_BYTES, 0);
+}
+
+/** The rows above a position up to `end`, the shard's last one, or undefined when one of them is missing. */
+export function rowsAfter(
+  rows: readonly FedRow[],
+  { after, end }: { readonly after: Seq; readonly end: Seq },
+): readonly FedRow[] | undefined {
+  // A row that has landed and was not heard of yet is told when it is.
+  const above = rows.filter(({ seq }) => seq > after && seq <= end);
+  const isWhole = above.every(({ seq }, i) => seq === after + 1 + i);
+  return isWhole && after + above.length === end ? above : undefined;
 }
 
 export function keyOf(lane: LaneKey): string {

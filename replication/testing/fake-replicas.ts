@@ -252,9 +252,14 @@ export class FakeReplicas implements Replicas {
     });
   }
 
-  async logAfter(shard: ShardId, after: Seq): Promise<readonly Row[]> {
+  async logAfter(
+    shard: ShardId,
+    { after, limit }: { readonly after: Seq; readonly limit: number },
+  ): Promise<readonly Row[]> {
     this.#fail();
-    return this.#at(shard).rows.filter(({ seq }) => seq > after);
+    return this.#at(shard)
+      .rows.filter(({ seq }) => seq > after)
+      .slice(0, limit);
   }
 
   async gate(): Promise<readonly { readonly shard: ShardId; readonly seq: Seq }[]> {

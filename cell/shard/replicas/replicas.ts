@@ -139,10 +139,10 @@ export interface Replicas {
     options: { readonly recompute: boolean },
     signal: AbortSignal,
   ): Promise<readonly (RunDigest | undefined)[]>;
-  /** Rows of the log after a seq, as steps by row: for a lane that is behind what memory holds. */
+  /** A page of the log's rows after a seq, as steps by row: for a lane that is behind what memory holds. Empty: no more. */
   logAfter(
     shard: ShardId,
-    after: Seq,
+    page: { readonly after: Seq; readonly limit: number },
     signal: AbortSignal,
   ): Promise<readonly { readonly seq: Seq; readonly steps: readonly ReplicatedStep[] }[]>;
   /** Closes a namespace in every shard (PROTOCOLS 8.1); the seqs of the gates, durable. */

@@ -42,7 +42,6 @@ export interface OwnedShards {
   readonly shards: readonly ShardId[];
 }
 
-const LOG_ROWS = 200;
 /** Digests of one call that may read at the same time: a page is more than a database connection lets wait. */
 const DIGESTS_AT_ONCE = 16;
 
@@ -211,11 +210,10 @@ export class ShardReplicas implements Replicas {
 
   async logAfter(
     shard: ShardId,
-    after: Seq,
+    page: { readonly after: Seq; readonly limit: number },
     signal: AbortSignal,
   ): Promise<readonly { readonly seq: Seq; readonly steps: readonly ReplicatedStep[] }[]> {
     signal.throwIfAborted();
-    const page = { after, limit: LOG_ROWS };
     const rows = await bounded(this.#clock, this.#deadlineMs, (deadline) =>
       this.#log.rowsAfter(shard, page, deadline),
     );

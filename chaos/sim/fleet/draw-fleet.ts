@@ -40,6 +40,7 @@ export function drawReplication(rng: SeededRng): ReplicationConfig {
     repairMaxMs: 4_000,
     laneBudgetMs: rng.chance(0.4) ? rng.integer(1_000, 6_000) : 600_000,
     ...(small ? { laneQueueBytes: 8_000, pushBytes: 3_000, pushItems: 5 } : {}),
+    logPageRows: rng.chance(0.5) ? rng.integer(1, 5) : 200,
   });
 }
 
