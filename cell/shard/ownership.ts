@@ -26,7 +26,7 @@ import type { HostParts } from './host-parts.ts';
 import { decodeNotes, encodeNotes } from './log/notes.ts';
 import { OwnedLog } from './log/owned-log.ts';
 import { encodeStep } from './log/record-codec.ts';
-import { executionNotFound, memoryShort, orRefusal } from './refusals.ts';
+import { executionNotFound, memoryShort, orRefusal, orThrow } from './refusals.ts';
 import { RunBook } from './runs/run-book.ts';
 import { RunIndexing } from './views/run-indexing.ts';
 import { ShardWork } from './work/shard-work.ts';
@@ -36,6 +36,8 @@ import { isStray, supersede } from './replicas/supersede.ts';
 
 /** Loads of one target before its caller is told that memory is short. */
 const MOST_LOADS = 20;
+
+type Attempted = { readonly runId: string; readonly answer: Reply | AtollError };
 
 export type OwnershipOptions = {
   readonly shard: ShardId;
@@ -166,18 +168,24 @@ export class Ownership {
     input: RunInput,
     call: CallContext,
   ): Promise<{ readonly runId: string; readonly reply: Reply }> {
+    const { runId, answer } = await this.attempt(target, input, call);
+    return { runId, reply: orThrow(answer) };
+  }
+
+  /** The same, where a refusal of the run itself is an answer, too: proven current. */
+  async attempt(target: Target, input: RunInput, call: CallContext): Promise<Attempted> {
     await this.log.admit(call.signal);
     return this.at(target, call.signal, async (found) => {
       const { run } = found;
       const { ledger, current } = found.execution;
       if (isStray(run, current)) {
         await this.supersede(run, call.signal);
-        return this.execute(target, input, call);
+        return this.attempt(target, input, call);
       }
       const decision = () =>
         decide(run.live, input, { ...this.#context(target, run.head, call.epoch), ledger });
-      const reply = await this.#carryOut(target, { decide: decision, shown: found }, call.signal);
-      return { runId: run.ref.runId, reply };
+      const answer = await this.#carryOut(target, { decide: decision, shown: found }, call.signal);
+      return { runId: run.ref.runId, answer };
     });
   }
 
@@ -248,7 +256,7 @@ export class Ownership {
     this.memory.trim();
   }
 
-  #start(
+  async #start(
     target: Target,
     input: StartInput,
     asked: { readonly call: CallContext; readonly shown: Shown },
@@ -267,7 +275,7 @@ export class Ownership {
       if (!ledger.find(input.requestId)) ledger.assertRoomForStart(workflowId, this.now());
       return decideStart(scope, input, { ...this.#context(target, run?.head, call.epoch), ledger });
     };
-    return this.#carryOut(target, { decide: decision, shown }, call.signal);
+    return orThrow(await this.#carryOut(target, { decide: decision, shown }, call.signal));
   }
 
   #context(
@@ -289,7 +297,7 @@ export class Ownership {
     { namespaceId }: Target,
     { decide, shown }: { readonly decide: () => Decision; readonly shown: Shown },
     signal: AbortSignal,
-  ): Promise<Reply> {
+  ): Promise<Reply | AtollError> {
     this.log.assertRoom();
     this.standing.assertActing(namespaceId);
     const decision = this.#guarded(() => orRefusal(decide));
@@ -312,7 +320,7 @@ export class Ownership {
         return decision.reply;
       case 'refuse':
         await this.prove(namespaceId, shown, signal);
-        throw decision.error;
+        return decision.error;
     }
   }
 

@@ -67,3 +67,9 @@ export function orRefusal(decide: () => Decision): Decision {
     throw error;
   }
 }
+
+/** For a caller to whom a refusal is no answer. */
+export function orThrow<Answer>(answer: Answer | AtollError): Answer {
+  if (answer instanceof AtollError) throw answer;
+  return answer;
+}

@@ -10,6 +10,7 @@
  *  2. A report says what is durable here, or what a death of this process would leave of it.
  */
 import { orAbort } from '../../../kernel/deadline.ts';
+import { AtollError } from '../../../kernel/errors.ts';
 import { invariant } from '../../../kernel/invariant.ts';
 import type { RunState } from '../../history/state.ts';
 import type { RunRef } from '../engine.ts';
@@ -52,13 +53,18 @@ export class BranchSettler {
       return { kind: 'lost' };
     }
     const reapplied: string[] = [];
-    for (const { name, input } of unheardOf(content.inputs, run.head)) {
+    let refused = false;
+    for (const lost of unheardOf(content.inputs, run.head)) {
+      const { name, input } = lost;
       const epoch = this.#ownership.standing.epochOf(ref.namespaceId);
-      await this.#ownership.execute(run.ref, input, { signal, epoch });
-      reapplied.push(name);
+      const { answer } = await this.#ownership.attempt(run.ref, input, { signal, epoch });
+      if (!(answer instanceof AtollError)) reapplied.push(name);
+      // It is full, or has ended meanwhile: whatever comes behind this is not to wait for that.
+      else refused ||= unheardOf([lost], run.head, execution?.ledger).length > 0;
     }
     const outcome = content.closes ? 'reopened' : 'rolled-back';
-    await orAbort(this.#note(piece, outcome, { reapplied }), signal);
+    const became = refused ? 'signal-undeliverable' : outcome;
+    await orAbort(this.#note(piece, became, { reapplied }), signal);
     return { kind: 'lost' };
   }
 

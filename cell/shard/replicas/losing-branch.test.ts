@@ -17,11 +17,14 @@ function run(task: 'scheduled' | 'started'): Lab {
   return lab;
 }
 
+const noIds = () => undefined;
+
 /** What came in after the start, told by the transitions one by one, and by the run as a whole. */
 function told(lab: Lab) {
   const transitions = (lab.transitions.get(lab.runId) ?? []).slice(1);
-  const steps = transitions.flatMap((one) => lostInTransition(one).inputs);
-  const whole = lostInBranch(lab.state, lab.events.slice(2), [...lab.ledger.values()]).inputs;
+  const steps = transitions.flatMap((one) => lostInTransition(one, noIds).inputs);
+  const branch = { state: lab.state, ledger: [...lab.ledger.values()] };
+  const whole = lostInBranch(branch, lab.events.slice(2), noIds).inputs;
   return { steps, whole };
 }
 

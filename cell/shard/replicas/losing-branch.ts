@@ -23,7 +23,7 @@ export type LostContent = {
   readonly events: readonly string[];
   /** It closed the run. */
   readonly closes: boolean;
-  /** Scheduled event ids of activity attempts that it had started. */
+  /** Ids of activities of which it had started an attempt, whatever became of that; else by which event they were scheduled. */
   readonly startedActivities: readonly string[];
 };
 
@@ -39,8 +39,25 @@ type FromOutside = Extract<
   { kind: 'WorkflowExecutionSignaled' | 'WorkflowExecutionCancelRequested' }
 >;
 
-/** Of one transition. */
-export function lostInTransition(transition: Transition): LostContent {
+/** The id of an activity, by the event that scheduled it; undefined where that is not known. */
+export type ActivityId = (scheduledEventId: number) => string | undefined;
+
+/** As the other branch knows them: up to that event both have the same. */
+export function idsUpTo(
+  eventId: number,
+  other: Pick<RunState, 'activities'> | undefined,
+): ActivityId {
+  return (scheduledEventId) =>
+    scheduledEventId <= eventId
+      ? other?.activities.get(scheduledEventId)?.scheduled.activityId
+      : undefined;
+}
+
+/**
+ * Of one transition.
+ * @param idOf of activities that were scheduled before it
+ */
+export function lostInTransition(transition: Transition, idOf: ActivityId): LostContent {
   const { changes, execution } = transition;
   // What a flush writes came in with an earlier transition, as a buffered event.
   const flushes = changes.some(({ kind }) => kind === 'buffer-kept');
@@ -52,24 +69,34 @@ export function lostInTransition(transition: Transition): LostContent {
     }),
     events: changes.filter(isEvent).map(({ kind }) => kind),
     closes: execution?.current?.closedAt !== undefined,
-    startedActivities: changes.flatMap(startedActivity),
+    startedActivities: namesOf(changes.flatMap(startedBy), changes.filter(isEvent), idOf),
   };
 }
 
-/** Of a whole branch, of which only its state, the events after the common ancestor and its ledger are known. */
+/**
+ * Of a whole branch, of which only its state, the events after the common ancestor and its ledger are known.
+ * @param idOf of activities that were scheduled before the ancestor
+ */
 export function lostInBranch(
-  state: RunState,
+  { state, ledger }: { readonly state: RunState; readonly ledger: readonly LedgerEntry[] },
   events: readonly HistoryEvent[],
-  ledger: readonly LedgerEntry[],
+  idOf: ActivityId,
 ): LostContent {
   const cancelId = cancelIdOf(ledger, state.runId);
+  const pending = [...state.activities.values()];
+  const started = [
+    ...[...events, ...state.buffered].flatMap(startedIn),
+    ...pending.flatMap((one) => (one.started ? [one.scheduledEventId] : [])),
+  ];
   return {
     inputs: [...events, ...state.buffered].flatMap((event) => inputOf(event, cancelId)),
     events: events.map(({ kind }) => kind),
     closes: state.closedAt !== undefined,
-    startedActivities: [...state.activities.values()]
-      .filter(({ started }) => started !== undefined)
-      .map(({ scheduled, scheduledEventId }) => scheduled.activityId ?? String(scheduledEventId)),
+    startedActivities: namesOf(
+      started,
+      events,
+      (id) => state.activities.get(id)?.scheduled.activityId ?? idOf(id),
+    ),
   };
 }
 
@@ -141,8 +168,31 @@ function buffered(change: Change): FromOutside | undefined {
   return outside ? event : undefined;
 }
 
-function startedActivity(change: Change): readonly string[] {
-  return change.kind === 'activity-started' ? [String(change.scheduledEventId)] : [];
+/** The events that scheduled the activities of which this starts an attempt, or says that one was started. */
+function startedBy(change: Change): readonly number[] {
+  if (isEvent(change)) return startedIn(change);
+  if (change.kind === 'event-buffered') return startedIn(change.event);
+  return change.kind === 'activity-started' ? [change.scheduledEventId] : [];
+}
+
+function startedIn(event: HistoryEvent | BufferedEvent): readonly number[] {
+  if (event.kind !== 'ActivityTaskStarted') return [];
+  const { scheduledEventId } = event.attributes;
+  return scheduledEventId ? [scheduledEventId] : [];
+}
+
+function namesOf(
+  scheduledEventIds: readonly number[],
+  events: readonly HistoryEvent[],
+  idOf: ActivityId,
+): readonly string[] {
+  const own = new Map(
+    events.flatMap((event) =>
+      event.kind === 'ActivityTaskScheduled' ? [[event.eventId, event.attributes.activityId]] : [],
+    ) as readonly (readonly [number, string | undefined])[],
+  );
+  const nameOf = (id: number) => own.get(id) || idOf(id) || `scheduled by event ${id}`;
+  return [...new Set(scheduledEventIds)].map(nameOf);
 }
 
 function isEvent(change: Change): change is HistoryEvent {

@@ -139,6 +139,10 @@ function merged(
     },
     rolledBack: names(known?.rolledBack, content.events),
     reapplied: names(known?.reapplied, reapplied),
-    mayHaveRunTwice: names(known?.mayHaveRunTwice, content.startedActivities),
+    // One is started in one transition and ends in another.
+    mayHaveRunTwice: names(
+      known?.mayHaveRunTwice,
+      content.startedActivities.filter((name) => !known?.mayHaveRunTwice.includes(name)),
+    ),
   };
 }

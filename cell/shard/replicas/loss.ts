@@ -10,7 +10,7 @@ export type LossOutcome =
   | 'superseded'
   /** Closed on the loser, open on the winner: it goes on. */
   | 'reopened'
-  /** Signals for a run that is closed on the winner. */
+  /** Signals for a run that is closed on the winner, or takes no more of them. */
   | 'signal-undeliverable';
 
 export type LostExecution = {
@@ -23,7 +23,10 @@ export type LostExecution = {
   readonly rolledBack: readonly string[];
   /** Names of signals, and cancel requests, that were applied again. */
   readonly reapplied: readonly string[];
-  /** Ids of activities that the losing branch had started or completed: they may run again. */
+  /**
+   * Ids of activities that the losing branch had started or completed: they may run again. Where an id is not known, which
+   * event scheduled the activity in that branch.
+   */
   readonly mayHaveRunTwice: readonly string[];
 };
 

@@ -4,7 +4,7 @@ import { invariant } from '../../../kernel/invariant.ts';
 import { settlePromises } from '../../../kernel/testing/virtual-clock.ts';
 import type { Seq } from '../../storage/shard-log.ts';
 import { NS } from '../testing/shard-lab.ts';
-import { forever, kinds, twoCells } from '../testing/two-hosts.ts';
+import { asIs, forever, image, kinds, twoCells } from '../testing/two-hosts.ts';
 
 /** `a` took a signal, ended the run on it, and died; `b`, active now, heard of neither and took a signal of its own. */
 async function endedOnTheLoser() {
@@ -62,4 +62,32 @@ test('a signal of which the winner knows nothing is undeliverable once the run h
   await b.work('w', [COMPLETE]);
   await ship('a');
   expect(losses.at(-1)?.execution).toMatchObject({ outcome: 'signal-undeliverable' });
+});
+
+/** `a` and `b` take a signal each for two runs, of which one has room for no more than `b` gave it. */
+async function full() {
+  const cells = await twoCells({ limits: { maximumSignals: 2 } });
+  const { a, b, ship, move } = cells;
+  for (const id of ['full', 'other']) await a.start(id);
+  await ship('a');
+  for (const id of ['full', 'other']) await a.signal(id, `${id}-late`);
+  move('2@2', 'b');
+  await b.shards.replicas().observe(NS, forever);
+  for (const n of [1, 2]) await b.signal('full', `b-${n}`);
+  await b.signal('other', 'b-1');
+  return cells;
+}
+
+test('a signal for which the winner has no room is undeliverable, and what comes behind it goes on', async () => {
+  const { ship, losses } = await full();
+  expect(kinds(await ship('a'))).toEqual(['lost', 'lost']);
+  const told = losses.map(({ execution: { workflowId, outcome } }) => [workflowId, outcome]);
+  expect(Object.fromEntries(told)).toEqual({ full: 'signal-undeliverable', other: 'rolled-back' });
+});
+
+test('the same of a branch that comes whole', async () => {
+  const { a, b, losses } = await full();
+  const whole = await image(a, 'full');
+  expect(await b.shards.replicas().adopt(whole, asIs, forever)).toEqual({ kind: 'lost' });
+  expect(losses.at(-1)?.execution.outcome).toBe('signal-undeliverable');
 });

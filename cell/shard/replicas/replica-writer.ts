@@ -28,7 +28,7 @@ import type { Transition } from '../../history/transition.ts';
 import type { CachedRun } from '../runs/cached.ts';
 import type { RunRef } from '../engine.ts';
 import { BranchSettler, type Piece } from './branch-settler.ts';
-import { lostInBranch, lostInTransition } from './losing-branch.ts';
+import { idsUpTo, lostInBranch, lostInTransition } from './losing-branch.ts';
 import type { Batch } from '../log/gather.ts';
 import type { Ownership } from '../ownership.ts';
 import type { Adoption, EncodedStep } from '../log/record-codec.ts';
@@ -145,7 +145,7 @@ export class ReplicaWriter {
       case 'wins':
         return { outcome: { kind: 'diverged' }, durable };
       case 'loses': {
-        const lost = this.#settler.lost(here, pieceOf(transition), signal);
+        const lost = this.#settler.lost(here, pieceOf(transition, run?.head), signal);
         return lost.then((outcome) => ({ outcome }));
       }
       case 'next':
@@ -172,7 +172,11 @@ export class ReplicaWriter {
           const events = decodeEvents(eventsAfter(image, standing.ancestor.eventId));
           const { transition: to, epoch } = state;
           const transitions = { from: standing.ancestor.transition + 1, to, epoch };
-          const content = lostInBranch(state, events, image.ledger);
+          const content = lostInBranch(
+            image,
+            events,
+            idsUpTo(standing.ancestor.eventId, run?.head),
+          );
           return this.#settler.lost(here, { ref: state, transitions, content }, signal);
         }
         case 'continues': {
@@ -224,7 +228,9 @@ export class ReplicaWriter {
       const events = await this.#source.events(this.#ownership, whole, ancestor.eventId, signal);
       const { transition: to, epoch } = own;
       const transitions = { from: ancestor.transition + 1, to, epoch };
-      const content = lostInBranch(own, decodeEvents(Buffer.concat(events)), next.ledger);
+      const branch = { state: own, ledger: next.ledger };
+      const idOf = idsUpTo(ancestor.eventId, state);
+      const content = lostInBranch(branch, decodeEvents(Buffer.concat(events)), idOf);
       const piece = { ref: own, transitions, content };
       await this.#settler.foretell(piece, signal);
       return this.#replace(image, { ancestor, loser: { ...next, piece } }, signal);
@@ -289,11 +295,13 @@ export class ReplicaWriter {
   }
 }
 
-/** What a single transition held. */
-function pieceOf(transition: Transition): Piece {
+/** What a single transition held, of a branch that another one may have won against. */
+function pieceOf(transition: Transition, winner?: RunState): Piece {
   const { number, epoch } = transition;
+  const shared = winner?.lineage.find((item) => item.epoch === epoch)?.eventId ?? 0;
+  const content = lostInTransition(transition, idsUpTo(shared, winner));
   const transitions = { from: number, to: number, epoch };
-  return { ref: transition, transitions, content: lostInTransition(transition) };
+  return { ref: transition, transitions, content };
 }
 
 /** By what it says, for memory may have forgotten the run and read it again meanwhile. */

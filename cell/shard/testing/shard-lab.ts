@@ -9,7 +9,8 @@ import { silentLog } from '../../../kernel/log.ts';
 import { SeededRng } from '../../../kernel/testing/seeded-rng.ts';
 import { settlePromises, VirtualClock } from '../../../kernel/testing/virtual-clock.ts';
 import type { Command } from '../../../wire/events.ts';
-import type { Reply, WorkflowTaskStartedReply } from '../../history/decision.ts';
+import { defaultHistoryLimits } from '../../history/decision.ts';
+import type { HistoryLimits, Reply, WorkflowTaskStartedReply } from '../../history/decision.ts';
 import type { RunInput, StartInput } from '../../history/input.ts';
 import { startInput } from '../../history/testing/inputs.ts';
 import type { IndexRow } from '../../history/work.ts';
@@ -40,6 +41,9 @@ export function calling(signal: AbortSignal = new AbortController().signal): Cal
   return { signal, epoch: 1 };
 }
 
+/** Bounds of the shards, and of runs. */
+type LabConfig = Partial<ShardConfig> & { readonly limits?: Partial<HistoryLimits> };
+
 export class Host {
   readonly statements: StoreStatement[] = [];
   readonly stops: Stop[] = [];
@@ -58,7 +62,7 @@ export class Host {
   readonly fed: { readonly seq: number; readonly steps: readonly ReplicatedStep[] }[] = [];
   readonly #clock: VirtualClock;
 
-  constructor(database: MemoryDatabase, clock: VirtualClock, config: Partial<ShardConfig>) {
+  constructor(database: MemoryDatabase, clock: VirtualClock, { limits, ...config }: LabConfig) {
     const rng = new SeededRng(7).fork(`host-${clock.monotonicMs()}`);
     this.#clock = clock;
     this.matching = new InMemoryMatching({ clock });
@@ -80,6 +84,7 @@ export class Host {
       rng,
       logger: silentLog,
       config: shardConfig(config),
+      limits: { ...defaultHistoryLimits, ...limits },
       shardCount: 1,
       shards: [0 as ShardId],
       epochOf: () => this.placement?.epoch ?? 1,
@@ -166,16 +171,16 @@ export class Host {
 export class ShardLab {
   readonly clock: VirtualClock;
   readonly database: MemoryDatabase;
-  readonly #config: Partial<ShardConfig>;
+  readonly #config: LabConfig;
 
   /** @param clock another than its own, where several labs share the time */
-  constructor(config: Partial<ShardConfig> = {}, clock = new VirtualClock()) {
+  constructor(config: LabConfig = {}, clock = new VirtualClock()) {
     this.clock = clock;
     this.database = new MemoryDatabase({ clock: this.clock, shardCount: 1 });
     this.#config = config;
   }
 
-  async host(changed: Partial<ShardConfig> = {}): Promise<Host> {
+  async host(changed: LabConfig = {}): Promise<Host> {
     const host = new Host(this.database, this.clock, { ...this.#config, ...changed });
     const opened = host.shards.open();
     await settlePromises();

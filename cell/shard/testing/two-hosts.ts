@@ -17,8 +17,8 @@ export function placed(at: string): PlacementView {
 }
 
 /** Two cells that keep one namespace, active in `a` at first. */
-export async function twoCells() {
-  const [labA, labB] = [new ShardLab(), new ShardLab()];
+export async function twoCells(config: ConstructorParameters<typeof ShardLab>[0] = {}) {
+  const [labA, labB] = [new ShardLab(config), new ShardLab(config)];
   const [a, b] = [await labA.host(), await labB.host()];
   a.placement = placed('1@1 active');
   b.placement = placed('1@1');
