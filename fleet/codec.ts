@@ -87,12 +87,14 @@ function wrongMoves(moves: unknown): string | undefined {
 
 function wrongPlacement(value: unknown, cells: object): string | undefined {
   if (!isRecord(value)) return 'placement is missing';
-  const { active, replicas, epoch, state } = value;
+  const { active, replicas, epoch, state, forcedEpoch } = value;
   if (!isText(active) || !Object.hasOwn(cells, active))
     return `active cell ${String(active)} is not in the map`;
   if (!Array.isArray(replicas) || !replicas.includes(active))
     return 'replicas lack the active cell';
   if (!isCount(epoch) || epoch < 1) return 'epoch is not a whole number from 1';
+  if (forcedEpoch !== undefined && !isCount(forcedEpoch))
+    return 'forcedEpoch is not a whole number';
   if (!isRecord(state) || (state['kind'] !== 'active' && state['kind'] !== 'handover')) {
     return 'placement state is unknown';
   }

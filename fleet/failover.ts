@@ -58,7 +58,8 @@ export function failOver(map: FleetMap, asked: Failover): Change {
     (next, one) => withMove(next, finished(one, { at, outcome: overtakenOf(one) })),
     namespace,
   );
-  const next = { ...placement, active: asked.to, epoch: placement.epoch + 1 };
+  const epoch = placement.epoch + 1;
+  const next = { ...placement, active: asked.to, epoch, forcedEpoch: epoch };
   return withNamespace(
     map,
     withMove({ ...over, placement: { ...next, state: { kind: 'active' } } }, move),

@@ -42,6 +42,8 @@ export type Placement = {
   readonly replicas: readonly string[];
   /** From 1; grows with every change of `active`, never falls. */
   readonly epoch: number;
+  /** The newest epoch that a forced failover began: what it knows of runs may not be all. Absent: none did. */
+  readonly forcedEpoch?: number | undefined;
   readonly state: PlacementState;
 };
 

@@ -288,6 +288,10 @@ function check(before: FleetMap, map: FleetMap, left: Map<string, MovePhase>): v
   expect(raised).toBe(is.placement.active === was.placement.active ? 0 : 1);
   expect(is.placement.replicas).toContain(is.placement.active);
   const moves = is.moves ?? [];
+  const isForced = moves.some(
+    (move) => move.kind === 'failover' && !was.moves?.some(({ id }) => id === move.id),
+  );
+  expect(is.placement.forcedEpoch).toBe(isForced ? is.placement.epoch : was.placement.forcedEpoch);
   const handovers = moves.filter((move) => move.phase === 'handover');
   const { state } = is.placement;
   expect(handovers.map((move) => move.id)).toEqual(state.kind === 'handover' ? [state.moveId] : []);

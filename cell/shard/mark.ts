@@ -20,6 +20,8 @@ export type PlacementView = {
   readonly replica: boolean;
   readonly handover: boolean;
   readonly epoch: number;
+  /** The newest epoch that a forced failover began; 0: none did. */
+  readonly forced?: number | undefined;
   /** Revision of the map. */
   readonly revision: number;
   /** The active cell, for those who ask the wrong one. */

@@ -28,12 +28,13 @@ export class PlacementViews {
     if (known) return known;
     const { placement } = map.namespaces[namespaceId] ?? {};
     if (!placement) return undefined;
-    const { active, replicas, epoch, state } = placement;
+    const { active, replicas, epoch, state, forcedEpoch } = placement;
     const view = {
       active: active === this.#cellId,
       replica: replicas.includes(this.#cellId),
       handover: state.kind === 'handover',
       epoch,
+      forced: forcedEpoch,
       revision: map.revision,
       owner: active,
     };

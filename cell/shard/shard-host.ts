@@ -37,6 +37,7 @@ import type { HostParts } from './host-parts.ts';
 import type { Ownership } from './ownership.ts';
 import { QueryDesk } from './runs/query-desk.ts';
 import { LossBook } from './replicas/loss-book.ts';
+import { StaleCaches } from './runs/stale-caches.ts';
 import type { LossKeeper } from './replicas/loss.ts';
 import { noLanes, type LaneFeed, type Replicas } from './replicas/replicas.ts';
 import { ReadBarrier } from './log/read-barrier.ts';
@@ -78,6 +79,7 @@ export class ShardHost implements Engine {
   readonly #checkpointer: Checkpointer;
   readonly #unsubscribe: () => void;
   readonly #losses = new LossBook();
+  readonly #staleCaches = new StaleCaches();
   /** Map revision at which a namespace's polls were ended; one a namespace that ever moved. */
   readonly #releasedAt = new Map<string, number>();
 
@@ -150,7 +152,13 @@ export class ShardHost implements Engine {
     input: RunInput,
     call: CallContext,
   ): Promise<{ readonly runId: string; readonly reply: Reply }> {
-    return (await this.#ownership(target, call.signal)).execute(target, input, call);
+    const ownership = await this.#ownership(target, call.signal);
+    const { namespaceId, runId } = target;
+    if (input.kind === 'complete-workflow-task' && runId !== undefined) {
+      const forced = this.#options.placementOf?.(namespaceId)?.forced ?? 0;
+      await this.#staleCaches.check(ownership, { run: { ...target, runId }, input, forced }, call);
+    }
+    return ownership.execute(target, input, call);
   }
 
   async read(target: Target, call: CallContext): Promise<RunView> {

@@ -8,6 +8,7 @@
 import { sleep, systemClock } from '../../kernel/clock.ts';
 import { lossReportText } from '../../replication/losses/loss-report-text.ts';
 import type { LossReport } from '../../replication/losses/loss-report.ts';
+import { CachedRuns } from './cached-runs.ts';
 import type { Fleet } from './fleet.ts';
 import { assertDone, failedSince, moveTo, NAMESPACE, textOf, type Ground } from './ground.ts';
 import { doubled, lostSpanMs, missingOf, unexplained } from './judge.ts';
@@ -39,8 +40,14 @@ export async function gameday(ground: Ground, options: GamedayOptions): Promise<
   const { say, lanes } = options;
   const load = new Load(ground.client, { lanes, attempts: 0 });
   try {
+    const cached = new CachedRuns(ground.client);
+    await cached.start();
     await sleep(systemClock, CALM_MS);
-    const loss = await loseCell(ground, load, options);
+    const loss = await loseCell({ ground, load, cached }, options);
+    const { stuck, runs } = await cached.end();
+    say(
+      `the worker went on: ${runs - stuck.length} of ${runs} runs that it had in its cache ended`,
+    );
     await sleep(systemClock, CALM_MS);
     say('cell a comes back');
     await fleet.cells.restart('a');
@@ -51,7 +58,7 @@ export async function gameday(ground: Ground, options: GamedayOptions): Promise<
     await load.stop();
     const converged = await converge(fleet, say);
     const fine = await judge(ground, { load, loss, report }, say);
-    return fine && heldAll && converged;
+    return fine && heldAll && converged && stuck.length === 0;
   } finally {
     await load.stop();
   }
@@ -59,13 +66,14 @@ export async function gameday(ground: Ground, options: GamedayOptions): Promise<
 
 /** Kills the active cell, fails over, and measures both. */
 async function loseCell(
-  { fleet }: Ground,
-  load: Load,
+  seen: { readonly ground: Ground; readonly load: Load; readonly cached: CachedRuns },
   { lagMs, say }: GamedayOptions,
 ): Promise<Loss> {
+  const { load, cached } = seen;
+  const { fleet } = seen.ground;
   if (lagMs > 0) {
     fleet.cells.signal('b', 'SIGSTOP');
-    await sleep(systemClock, lagMs);
+    await Promise.all([cached.goOn(), sleep(systemClock, lagMs)]);
   }
   const killedAt = systemClock.now();
   await fleet.cells.kill('a');

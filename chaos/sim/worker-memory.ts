@@ -2,7 +2,8 @@
  * What a worker remembers of runs: their events, up to the last task that it answered.
  *
  * Invariants, as of real workers
- *  1. A history that came whole takes the place of what was remembered: that may be another branch of the run.
+ *  1. Of a history that came whole it takes what lies behind what it remembers, as workers on sdk-core do, even where the run
+ *     has another branch by now: who hands it out has to see to it that such a worker has forgotten the run (docs/protocols.md 9).
  *  2. Events that go on are taken only right behind what is remembered; else the worker asks for the whole history.
  *  3. A task that was held too long puts its old history in the place of no later one.
  */
@@ -27,10 +28,10 @@ export class WorkerMemory {
 
   /** The whole history with events that a task brought; undefined: what lies before them is not remembered. */
   joined(runId: string, fresh: readonly HistoryEvent[]): readonly HistoryEvent[] | undefined {
-    const first = fresh[0]?.eventId;
-    if (first === 1) return fresh;
+    const first = fresh[0]?.eventId ?? 0;
     const known = this.eventsOf(runId);
-    return first === known.length + 1 ? [...known, ...fresh] : undefined;
+    if (first > 1 && first !== known.length + 1) return undefined;
+    return [...known, ...fresh.filter(({ eventId }) => eventId > known.length)];
   }
 
   /** The run is not what the worker thought. */

@@ -38,6 +38,8 @@ export class Workers {
   readonly #sticky: boolean;
   readonly #fateOf: (workflowId: string) => Fate;
   readonly #memory = new WorkerMemory();
+  /** Until when a run's last task is being worked on. */
+  readonly #busy = new Map<string, Promise<void>>();
   #tasks = 0;
 
   constructor(options: {
@@ -89,8 +91,20 @@ export class Workers {
     );
     if (outcome.kind !== 'answered') return outcome.kind === 'lost' ? 'polled' : 'refused';
     const task = outcome.response;
-    if ((task.taskToken?.length ?? 0) > 0) void this.#workflowTask(host, task);
+    if ((task.taskToken?.length ?? 0) > 0) this.#takeTask(host, task);
     return 'polled';
+  }
+
+  /** A task of a run waits until the one before it is answered, as in real workers: what that brought may be forgotten then. */
+  #takeTask(host: Callee, task: WorkflowTask): void {
+    const runId = task.workflowExecution?.runId ?? '';
+    const before = this.#busy.get(runId) ?? Promise.resolve();
+    const done = before
+      .then(() => this.#workflowTask(host, task))
+      .finally(() => {
+        if (this.#busy.get(runId) === done) this.#busy.delete(runId);
+      });
+    this.#busy.set(runId, done);
   }
 
   async #workflowTask(host: Callee, task: WorkflowTask): Promise<void> {
@@ -104,12 +118,13 @@ export class Workers {
     const events = this.#eventsOf(task, runId);
     if (task.query) return this.#answerQuery(host, task, events);
     if (!events) return this.#forgot(task);
-    this.#memory.remember(runId, { of, events });
+    const isNews = events.length > this.#memory.eventsOf(runId).length;
+    if (this.#sticky) this.#memory.remember(runId, { of, events });
     const answer = { resultType: QueryResultType.Answered, answer: toPayloads(signalsOf(events)) };
     const queryResults = Object.fromEntries(
       Object.keys(task.queries ?? {}).map((id) => [id, answer]),
     );
-    const commands = nextCommands(events);
+    const commands = isNews ? nextCommands(events) : [];
     this.#callers.trace.note(
       `worker completes ${task.workflowExecution?.workflowId} at ${task.startedEventId}: ${commands.map(({ kind }) => kind).join(' ')}`,
     );

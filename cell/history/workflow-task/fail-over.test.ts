@@ -34,3 +34,19 @@ test('the first task that is scheduled in a newer epoch is for any worker', () =
   expect(lab.state.workflowTask?.stickyQueue).toBeUndefined();
   expect(lab.state.sticky).toBeUndefined();
 });
+
+test('a task that was started in an older epoch fails, and goes on as a first attempt', () => {
+  const lab = new Lab();
+  lab.begin(startInput());
+  pollTask(lab);
+  lab.ask(signal); // Makes the start durable.
+  lab.epoch = 2;
+  expect(lab.ask({ kind: 'fail-over' })).toMatchObject({ kind: 'commit' });
+  expect(lab.state.workflowTask).toMatchObject({ attempt: 1, transient: false });
+  expect(lab.state.workflowTask?.started).toBeUndefined();
+  expect(lab.events.map(({ kind }) => kind).slice(-3)).toEqual([
+    'WorkflowTaskFailed',
+    'WorkflowExecutionSignaled',
+    'WorkflowTaskScheduled',
+  ]);
+});

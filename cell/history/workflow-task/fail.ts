@@ -6,7 +6,7 @@
  *  1. After it a task is pending again, unless the caller closes the run.
  *  2. What was buffered is flushed, and then the next task is a real one of attempt 1: there is something new to see.
  */
-import { TimeoutType, type WorkflowTaskFailedCause } from '../../../wire/enums.ts';
+import { TimeoutType, WorkflowTaskFailedCause } from '../../../wire/enums.ts';
 import type { Failure } from '../../../wire/plain.ts';
 import type { DecideContext, Decision, LiveRun } from '../decision.ts';
 import { Draft } from '../draft.ts';
@@ -47,7 +47,9 @@ export function openStarted(run: LiveRun, start: TaskStart, ctx: DecideContext):
 export function endWithFailure(draft: Draft, failure: TaskFailure): void {
   const attempt = draft.state.workflowTask?.attempt ?? 1;
   writeFailure(draft, failure);
-  goOn(draft, attempt);
+  // Nobody's fault: it is no attempt that failed, and the next one does not wait.
+  if (failure.cause === WorkflowTaskFailedCause.FailoverCloseCommand) goOnAnew(draft);
+  else goOn(draft, attempt);
 }
 
 /** Ends the started task as timed out and schedules the next. */
@@ -80,4 +82,9 @@ export function writeFailure(draft: Draft, failure: TaskFailure): void {
 function goOn(draft: Draft, failedAttempts: number): void {
   if (draft.flush()) scheduleTask(draft);
   else scheduleAttempt(draft, failedAttempts + 1);
+}
+
+function goOnAnew(draft: Draft): void {
+  draft.flush();
+  scheduleTask(draft);
 }

@@ -1,0 +1,81 @@
+import { describe, expect, test } from 'vitest';
+import type { WorkflowTaskStartedReply } from '../../history/decision.ts';
+import { startTimer } from '../../history/testing/inputs.ts';
+import { NS, wf, type Host } from '../testing/shard-lab.ts';
+import { forever, placed, twoCells } from '../testing/two-hosts.ts';
+import { hasReplayed } from './stale-caches.ts';
+
+const sticky = (queue: string) => ({ queue, scheduleToStartMs: 5_000 });
+const began = (epoch: number) => [{ epoch, transition: 1, eventId: 2 }];
+
+describe('whether a worker has replayed a run since the failover of epoch 3', () => {
+  test.each([
+    ['the run began in it', { lineage: began(3), epoch: 3 }, true],
+    ['the run began after it', { lineage: began(4), epoch: 4 }, true],
+    ['the run began before it', { lineage: began(1), epoch: 3 }, false],
+    ['it is sticky to the worker since', { lineage: began(1), epoch: 3, sticky: 'w' }, true],
+    ['it was sticky to it before', { lineage: began(1), epoch: 2, sticky: 'w' }, false],
+    ['it is sticky to another one', { lineage: began(1), epoch: 3, sticky: 'v' }, false],
+  ])('%s: %j', (_, { lineage, epoch, ...run }, expected) => {
+    const queue = 'sticky' in run ? run.sticky : undefined;
+    const state = { lineage, epoch, sticky: queue === undefined ? undefined : sticky(queue) };
+    expect(hasReplayed(state, { queue: 'w', forced: 3 })).toBe(expected);
+  });
+});
+
+/** A run of the first epoch, in a cell that became active by a failover; its task waits. */
+async function failedOver(): Promise<Host> {
+  const { a, b, ship, move } = await twoCells();
+  await a.start('w');
+  await ship('a');
+  move('2@2', 'b');
+  b.placement = { ...placed('2@2 active'), forced: 2 };
+  await b.shards.replicas().observe(NS, forever);
+  return b;
+}
+
+/** Takes the waiting task and completes it as this worker. */
+async function complete(host: Host, worker?: string): Promise<string> {
+  const task = await host.poll();
+  const started = await host.startTask(task, `poll-${Math.random()}`);
+  if (started.kind !== 'started') return started.kind;
+  const { start } = started.reply as WorkflowTaskStartedReply;
+  const input = {
+    kind: 'complete-workflow-task',
+    claim: start,
+    identity: 'worker',
+    commands: [startTimer('t', 60)],
+    forceNewTask: false,
+    binaryChecksum: '',
+    sticky: worker === undefined ? undefined : sticky(worker),
+  } as const;
+  const { runId } = task;
+  return host.ask('w', input, runId).then(
+    ({ kind }) => kind,
+    (error: { code?: string }) => error.code ?? 'none',
+  );
+}
+
+const timers = async (host: Host) =>
+  (await host.shards.read(wf('w'), { signal: forever, epoch: 2 })).state.timers.size;
+
+test('a worker that may remember a branch that lost is refused once, and the task is offered again', async () => {
+  const host = await failedOver();
+  expect(await complete(host, 'w1')).toBe('not-found');
+  expect(await timers(host)).toBe(0);
+  expect(await complete(host, 'w1')).toBe('workflow-task-completed');
+  expect(await timers(host)).toBe(1);
+});
+
+test('each such worker is, and the one that the run is sticky to is not again', async () => {
+  const host = await failedOver();
+  expect(await complete(host, 'w1')).toBe('not-found');
+  expect(await complete(host, 'w2')).toBe('not-found');
+  expect(await complete(host, 'w2')).toBe('workflow-task-completed');
+  await host.signal('w', 'next');
+  expect(await complete(host, 'w2')).toBe('workflow-task-completed');
+});
+
+test('one that caches nothing is not refused', async () => {
+  expect(await complete(await failedOver())).toBe('workflow-task-completed');
+});
