@@ -10,6 +10,7 @@ import { silentLog } from '../../kernel/log.ts';
 import { systemRng } from '../../kernel/rng.ts';
 import { RpcServer } from '../../kernel/rpc/server.ts';
 import type { CellControl, LaneStatus, VerifyAsk } from '../../replication/control/control.ts';
+import type { LossReport } from '../../replication/losses/loss-report.ts';
 import { Orchestrator } from '../moves/orchestrator.ts';
 import { adminRpcHandler } from '../service/admin-service.ts';
 import { addOperatorCommands } from './commands.ts';
@@ -29,6 +30,8 @@ let parked = 0;
 let dead = false;
 let heardMsAgo = 4_200;
 let asked: VerifyAsk | undefined;
+/** Cells that keep losses, or do not answer for theirs. */
+const losses = new Map<string, LossReport['executions'] | 'away'>();
 const alive = <Value>(value: Value) =>
   dead ? Promise.reject(new AtollError('unavailable', 'no answer')) : Promise.resolve(value);
 
@@ -42,9 +45,17 @@ const control: CellControl = {
   },
   estimateLoss: () =>
     Promise.resolve([{ source: 'east', heardMsAgo, knownMissing: 17, lagMs: 800 }]),
-  lossReport: ({ namespaceId }) =>
-    Promise.resolve({ namespaceId, epoch: 2, executions: [], omitted: 0 }),
+  lossReport: () => Promise.reject(new AtollError('internal', 'asked of a cell by name')),
 };
+
+function controlOf(cell: string): CellControl {
+  const lossReport = async ({ namespaceId }: { readonly namespaceId: string }) => {
+    const executions = losses.get(cell) ?? [];
+    if (executions === 'away') throw new AtollError('unavailable', 'no route');
+    return { namespaceId, epoch: executions.length > 0 ? 2 : 0, executions, omitted: 0 };
+  };
+  return { ...control, lossReport };
+}
 
 /** What a router answers (router/methods.ts). */
 const notServed = new AtollError(
@@ -60,7 +71,7 @@ describe('the commands of an operator', () => {
   beforeAll(async () => {
     const store = new MemoryFleetMap(twoCells());
     const map = await CachedFleetMap.open({ store, log: silentLog, clock: systemClock });
-    const cells = { control: () => control };
+    const cells = { control: controlOf };
     const shared = { map, cells, clock: systemClock, log: silentLog, driverId: 'admin-1' };
     const orchestrator = new Orchestrator(shared);
     const rights = new Rights({
@@ -222,7 +233,29 @@ describe('the commands of an operator', () => {
     expect((await atoll('failover orders --to east --force')).code).toBe(0);
     expect((await atoll('loss-report orders')).out).toContain('Nothing is reported lost');
     const report = JSON.parse((await atoll('loss-report orders --json')).out) as object;
-    expect(report).toMatchObject({ executions: [], omitted: 0 });
+    expect(report).toMatchObject({ executions: [], omitted: 0, unanswered: [] });
+  });
+
+  it('report what a failover cost from the cell that keeps it, and name who does not answer', async () => {
+    await atoll('namespace create kept --region e --replica w');
+    const transitions = { from: 3, to: 4, epoch: 1 };
+    const names = { rolledBack: ['TimerFired'], reapplied: [], mayHaveRunTwice: [] };
+    const one = { workflowId: 'order-1', runId: 'r', outcome: 'rolled-back', transitions } as const;
+    losses.set('west', [{ ...one, ...names }]).set('east', 'away');
+    const text = await atoll('loss-report kept');
+    const json = JSON.parse((await atoll('loss-report kept --json')).out) as object;
+    losses.set('west', 'away');
+    const none = await atoll('loss-report kept');
+    losses.clear();
+    expect(text).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/epoch 2 won.*order-1.*TimerFired.*east did not answer/s),
+    });
+    expect(json).toMatchObject({
+      executions: [{ workflowId: 'order-1', cell: 'west' }],
+      unanswered: [{ cell: 'east', why: 'no route' }],
+    });
+    expect(none).toMatchObject({ code: 1, err: expect.stringContaining('No cell') });
   });
 
   it('refuse what the caller has no right to, and wrong flags', async () => {

@@ -28,8 +28,9 @@ export function addFailoverCommands(program: Command, ports: CliPorts): void {
     (namespace: string, flags: Flags) =>
       runCommand(ports, flags, async ({ client, show }) => {
         const lost = await client.call('GetLossReport', { namespace });
-        // An empty list is left out on the way; a script looks for it.
-        show({ executions: [], omitted: 0, ...lost }, () => lossText(namespace, lost));
+        // Empty lists are left out on the way; a script looks for them.
+        const all = { executions: [], omitted: 0, unanswered: [], ...lost };
+        show(all, () => lossText(namespace, lost));
         return CLI_EXIT.ok;
       }),
   );
@@ -77,9 +78,14 @@ function estimateText(namespace: string, loss: AdminResponse<'EstimateLoss'>): s
 }
 
 function lossText(namespace: string, report: AdminResponse<'GetLossReport'>): string {
-  const { executions = [], omitted = 0, epoch = 0 } = report;
-  if (executions.length === 0) {
-    return `Nothing is reported lost of ${namespace}.\n`;
+  const { executions = [], omitted = 0, epoch = 0, unanswered = [] } = report;
+  const missing = unanswered
+    .map(
+      ({ cell = '', why = '' }) => `${cell} did not answer: what it keeps is not here (${why})\n`,
+    )
+    .join('');
+  if (executions.length === 0 && omitted === 0) {
+    return `Nothing is reported lost of ${namespace}.\n${missing}`;
   }
   const rows = executions.map((one) => [
     one.workflowId ?? '',
@@ -91,5 +97,5 @@ function lossText(namespace: string, report: AdminResponse<'GetLossReport'>): st
   ]);
   const heading = ['WORKFLOW', 'RUN', 'OUTCOME', 'ROLLED BACK', 'APPLIED AGAIN', 'MAY RUN TWICE'];
   const more = omitted > 0 ? `and ${omitted} more executions\n` : '';
-  return `epoch ${epoch} won\n${table([heading, ...rows])}${more}`;
+  return `epoch ${epoch} won\n${table([heading, ...rows])}${more}${missing}`;
 }

@@ -15,7 +15,8 @@ import {
   type AdminResponse,
 } from '../../wire/atoll/admin.ts';
 import { HEALTH_CHECK_PATH, healthCheckResponse } from '../../wire/health.ts';
-import { estimateLoss, failOverCall, getLossReport } from './failover-calls.ts';
+import { estimateLoss, failOverCall } from './failover-calls.ts';
+import { getLossReport } from './loss-report-call.ts';
 import {
   abortMoveCall,
   backMove,

@@ -1,4 +1,4 @@
-/** Forced failover: what it would lose, the switch, and what it did lose. */
+/** Forced failover: what it would lose, and the switch. What it did lose: loss-report-call.ts. */
 import { failOver } from '../../fleet/failover.ts';
 import type { Namespace } from '../../fleet/map.ts';
 import { withDeadline } from '../../kernel/deadline.ts';
@@ -47,25 +47,6 @@ export async function failOverCall(
     'a failover was commanded',
   );
   return { move: moveMessage(moveNamed(changed, asked.moveId)) };
-}
-
-export async function getLossReport(
-  ports: AdminPorts,
-  request: AdminRequest<'GetLossReport'>,
-): Promise<AdminResponse<'GetLossReport'>> {
-  const namespace = await namespaceNamed(ports, request.namespace);
-  const cell = namespace.placement.active;
-  const deadline = { what: `cell ${cell}`, timeoutMs: ADMIN_DEADLINES.cellMs };
-  const report = await withDeadline(ports.clock, deadline, (signal) =>
-    ports.cells.control(cell).lossReport({ namespaceId: namespace.id }, signal),
-  );
-  const executions = report.executions.map(({ transitions, ...rest }) => ({
-    ...rest,
-    fromTransition: transitions.from,
-    toTransition: transitions.to,
-    epoch: transitions.epoch,
-  }));
-  return { ...report, executions };
 }
 
 /** The cell asked for, or the only other replica. */

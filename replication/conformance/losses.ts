@@ -29,6 +29,7 @@ export function lossesConformance(make: () => Promise<Losses>): void {
       executions.map((one) => ({ namespaceId: NAMESPACE, epoch, execution: one })),
       signal,
     );
+  const of = (epoch: number) => ({ transitions: { from: 2, to: 5, epoch } });
   const list = (limit = 100) => losses.list({ namespaceId: NAMESPACE, limit }, signal);
 
   it('knows nothing of a namespace that lost nothing', async () => {
@@ -62,9 +63,24 @@ export function lossesConformance(make: () => Promise<Losses>): void {
 
   it('tells of the newest failover, and of one namespace alone', async () => {
     await add(2, execution('a'));
-    await add(4, execution('b'));
+    await add(4, execution('b', of(3)));
     const other = { namespaceId: 'other', epoch: 9, execution: execution('c') };
     await losses.add([other], signal);
     expect(await list()).toMatchObject({ epoch: 4, executions: [{ workflowId: 'b' }], total: 1 });
+  });
+
+  it('does not let a late piece, heard of after planned moves, hide what the failover cost', async () => {
+    await add(2, execution('a'), execution('c'));
+    await add(4, execution('b'), execution('a', { reapplied: ['late'] }));
+    expect(await list()).toEqual({
+      epoch: 2,
+      executions: [
+        execution('a'),
+        execution('a', { reapplied: ['late'] }),
+        execution('b'),
+        execution('c'),
+      ],
+      total: 4,
+    });
   });
 }

@@ -1,10 +1,11 @@
 /**
- * The port to what forced failovers cost (D9): per execution whose branch lost here, kept until the namespace's next forced
- * failover, so that the loss report survives a restart. A PostgreSQL and a memory adapter; one conformance suite.
+ * The port to what forced failovers cost (D9): per execution whose branch lost here, kept so that the loss report survives a
+ * restart. A PostgreSQL and a memory adapter; one conformance suite.
  *
  * Promises
  *  1. A loss is durable when `add` resolves; one of the same run and epoch replaces the earlier one.
- *  2. `list` gives the losses to the newest winning epoch, by workflow id.
+ *  2. `list` gives what was kept since the newest failover that lost anything, by workflow id: a piece of an older branch
+ *     that came only after a later move does not hide the rest.
  */
 import type { Loss, LostExecution } from '../../cell/shard/replicas/loss.ts';
 
@@ -20,7 +21,7 @@ export interface Losses {
     },
     signal: AbortSignal,
   ): Promise<LostExecution | undefined>;
-  /** The newest epoch's losses, and how many there are in all. */
+  /** The losses since that failover, the epoch it began (0: nothing was lost), and how many there are in all. */
   list(
     ask: { readonly namespaceId: string; readonly limit: number },
     signal: AbortSignal,
@@ -29,4 +30,12 @@ export interface Losses {
     readonly executions: readonly LostExecution[];
     readonly total: number;
   }>;
+}
+
+/**
+ * The epoch that began with the failover which cost this. A planned move brings everything of its epoch, so what lost was
+ * parted by the change behind its own epoch, however late it was heard of. Pure.
+ */
+export function failoverOf({ epoch, execution }: Loss): number {
+  return Math.min(execution.transitions.epoch + 1, epoch);
 }

@@ -1,7 +1,7 @@
 /** Losses in memory: for cells in memory, tests and the simulator. Bounded per namespace. */
 import type { LostExecution } from '../../cell/shard/replicas/loss.ts';
 import type { Loss } from '../../cell/shard/replicas/loss.ts';
-import type { Losses } from '../losses/losses.ts';
+import { failoverOf, type Losses } from '../losses/losses.ts';
 
 const MAX_LOSSES = 100_000;
 
@@ -30,12 +30,10 @@ export class MemoryLosses implements Losses {
     readonly total: number;
   }> {
     const mine = [...this.#losses.values()].filter((one) => one.namespaceId === ask.namespaceId);
-    const epoch = Math.max(0, ...mine.map((one) => one.epoch));
-    const newest = mine
-      .filter((one) => one.epoch === epoch)
-      .map(({ execution }) => execution)
-      .sort((a, b) => compare(a.workflowId, b.workflowId) || compare(a.runId, b.runId));
-    return { epoch, executions: newest.slice(0, ask.limit), total: newest.length };
+    const epoch = mine.reduce((newest, one) => Math.max(newest, failoverOf(one)), 0);
+    const since = mine.filter((one) => one.epoch >= epoch).sort(inOrder);
+    const executions = since.slice(0, ask.limit).map(({ execution }) => execution);
+    return { epoch, executions, total: since.length };
   }
 }
 
@@ -46,6 +44,11 @@ function keyOf(of: {
   readonly runId: string;
 }): string {
   return JSON.stringify([of.namespaceId, of.epoch, of.workflowId, of.runId]);
+}
+
+function inOrder(a: Loss, b: Loss): number {
+  const [x, y] = [a.execution, b.execution];
+  return compare(x.workflowId, y.workflowId) || compare(x.runId, y.runId) || a.epoch - b.epoch;
 }
 
 function compare(a: string, b: string): number {

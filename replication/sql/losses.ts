@@ -1,4 +1,4 @@
-/** What forced failovers cost, in the cell's own database (migrations/004). */
+/** What forced failovers cost, in the cell's own database (migrations/004, 006). */
 import type { Database } from '../../cell/storage/sql/database.ts';
 import { byteaArray, int8Array, textArray } from '../../cell/storage/sql/binary-array.ts';
 import { decodeCbor, encodeCbor } from '../../wire/cbor.ts';
@@ -7,18 +7,22 @@ import type { Loss } from '../../cell/shard/replicas/loss.ts';
 import type { Losses } from '../losses/losses.ts';
 
 const ADD = `
-  INSERT INTO loss (namespace_id, epoch, workflow_id, run_id, execution)
-  SELECT * FROM unnest($1::text[], $2::int8[], $3::text[], $4::text[], $5::bytea[])
-  ON CONFLICT (namespace_id, epoch, workflow_id, run_id) DO UPDATE SET execution = excluded.execution`;
+  INSERT INTO loss (namespace_id, epoch, workflow_id, run_id, execution, lost_epoch)
+  SELECT * FROM unnest($1::text[], $2::int8[], $3::text[], $4::text[], $5::bytea[], $6::int8[])
+  ON CONFLICT (namespace_id, epoch, workflow_id, run_id)
+  DO UPDATE SET execution = excluded.execution, lost_epoch = excluded.lost_epoch`;
 
-const NEWEST = 'SELECT max(epoch) AS epoch FROM loss WHERE namespace_id = $1';
-const COUNT = 'SELECT count(*) AS total FROM loss WHERE namespace_id = $1 AND epoch = $2';
+// As failoverOf (losses.ts) has it.
+const NEWEST = `
+  SELECT max(least(coalesce(lost_epoch, epoch - 1) + 1, epoch)) AS epoch
+  FROM loss WHERE namespace_id = $1`;
+const COUNT = 'SELECT count(*) AS total FROM loss WHERE namespace_id = $1 AND epoch >= $2';
 const FIND = `
   SELECT execution FROM loss
   WHERE namespace_id = $1 AND epoch = $2 AND workflow_id = $3 AND run_id = $4`;
 const LIST = `
-  SELECT execution FROM loss WHERE namespace_id = $1 AND epoch = $2
-  ORDER BY workflow_id, run_id LIMIT $3`;
+  SELECT execution FROM loss WHERE namespace_id = $1 AND epoch >= $2
+  ORDER BY workflow_id, run_id, epoch LIMIT $3`;
 
 export class SqlLosses implements Losses {
   readonly #database: Database;
@@ -38,6 +42,7 @@ export class SqlLosses implements Losses {
       textArray(rows.map(({ execution }) => execution.workflowId)),
       textArray(rows.map(({ execution }) => execution.runId)),
       byteaArray(rows.map(({ execution }) => encodeCbor(execution))),
+      int8Array(rows.map(({ execution }) => execution.transitions.epoch)),
     ];
     await this.#database.query(ADD, values, { signal, name: 'loss-add' });
   }

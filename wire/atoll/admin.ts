@@ -91,7 +91,10 @@ export type LostExecutionMessage = {
   rolledBack?: readonly string[] | undefined;
   reapplied?: readonly string[] | undefined;
   mayHaveRunTwice?: readonly string[] | undefined;
+  /** The cell that keeps it for the report. */
+  cell?: Text;
 };
+export type UnansweredMessage = { cell?: Text; why?: Text };
 type MoveName = { namespace?: Text; moveId?: Text };
 
 /** The plain request and response of each method. */
@@ -200,6 +203,8 @@ export type AdminCalls = {
       epoch?: Count;
       executions?: readonly LostExecutionMessage[] | undefined;
       omitted?: Count;
+      /** Cells that may keep more of it. */
+      unanswered?: readonly UnansweredMessage[] | undefined;
     },
   ];
 };
@@ -220,7 +225,8 @@ const MESSAGES: Readonly<Record<string, string>> = {
   Difference: 'workflow_id string, run_id string, what string',
   LossEstimate: 'source string, heard_ms_ago int64, known_missing int64, lag_ms int64',
   LostExecution:
-    'workflow_id string, run_id string, outcome string, from_transition int64, to_transition int64, epoch int64, rolled_back string[], reapplied string[], may_have_run_twice string[]',
+    'workflow_id string, run_id string, outcome string, from_transition int64, to_transition int64, epoch int64, rolled_back string[], reapplied string[], may_have_run_twice string[], cell string',
+  Unanswered: 'cell string, why string',
   DescribeFleetRequest: '',
   DescribeFleetResponse: 'revision int64, cells Cell[], namespaces Namespace[]',
   CreateNamespaceRequest:
@@ -256,7 +262,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
   FailOverResponse: 'move Move',
   GetLossReportRequest: 'namespace string',
   GetLossReportResponse:
-    'namespace_id string, epoch int64, executions LostExecution[], omitted int64',
+    'namespace_id string, epoch int64, executions LostExecution[], omitted int64, unanswered Unanswered[]',
 };
 
 export type AdminMethod = {

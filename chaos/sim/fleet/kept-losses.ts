@@ -1,4 +1,4 @@
-/** Losses in memory, all of which a checker can read: the port tells those of the newest epoch only. */
+/** Losses in memory, all of which a checker can read: the port tells those since the newest failover only. */
 import type { Loss } from '../../../cell/shard/replicas/loss.ts';
 import { MemoryLosses } from '../../../replication/memory/losses.ts';
 
