@@ -22,7 +22,7 @@ export type Facts = {
   /** From the target back to the source. */
   readonly reverse?: Answer<LaneStatus> | undefined;
   readonly verified?: Answer<VerifyReport> | undefined;
-  /** Rounds of `verify` in this phase. */
+  /** Rounds of `verify` in this phase that were answered: one that failed found nothing. */
   readonly rounds: number;
   readonly barriers?: Answer<readonly ShardBarrier[]> | undefined;
   readonly target?: Answer<'observed'> | undefined;

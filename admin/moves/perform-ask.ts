@@ -42,7 +42,8 @@ export async function performAsk(
       const against = { namespaceId, against: move.to, repair, changed };
       const ms = limit(MOVE_DEADLINES.verifyMs);
       const verified = await call((s) => source.verify(against, s), ms);
-      return counted({ ...facts, verified, rounds: facts.rounds + 1 }, verified);
+      const rounds = facts.rounds + (verified.kind === 'answered' ? 1 : 0);
+      return counted({ ...facts, verified, rounds }, verified);
     }
     case 'gate': {
       const gate = { namespaceId, moveId: move.id, revision };

@@ -3,7 +3,7 @@ import { MOVE_PACE, tryAgain, type Facts, type Step } from './facts.ts';
 
 export function verify(facts: Facts): Step {
   const { verified, rounds } = facts;
-  // The first look repairs nothing, so that a move of equal replicas writes nothing.
+  // The first look repairs nothing, so that a move of equal replicas writes nothing. Another one follows only on differences.
   if (verified === undefined)
     return { kind: 'ask', ask: { kind: 'verify', repair: rounds > 0, changed: false } };
   if (verified.kind === 'failed') return tryAgain(facts, verified, ['verified']);
