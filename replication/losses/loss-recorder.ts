@@ -5,10 +5,10 @@
  *
  * Invariants
  *  1. At most `reportLimit` wait; beyond that they are counted, and the report says that it omits some (P11).
- *  2. `report` waits for what was recorded before it was asked for.
+ *  2. `report` waits for what was recorded before it was asked for, and for nothing later; no longer than its caller does.
  */
 import type { Clock } from '../../kernel/clock.ts';
-import { withDeadline } from '../../kernel/deadline.ts';
+import { orAbort, withDeadline } from '../../kernel/deadline.ts';
 import { toAtollError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
 import { retry, type BackOff } from '../../kernel/retry.ts';
@@ -29,7 +29,7 @@ export type LossRecorderParts = {
   readonly config: { readonly reportLimit: number };
 };
 
-type Waiting = { readonly loss: Loss; readonly kept: () => void };
+type Waiting = { readonly loss: Loss; readonly kept: () => void; readonly isKept: Promise<void> };
 
 export class LossRecorder implements LossKeeper {
   readonly #parts: LossRecorderParts;
@@ -58,14 +58,18 @@ export class LossRecorder implements LossKeeper {
       this.#omit(loss, 1);
       return Promise.resolve();
     }
-    return new Promise((kept) => {
-      this.#waiting.push({ loss, kept });
-      this.#save();
-    });
+    let kept = () => {};
+    const isKept = new Promise<void>((resolve) => (kept = resolve));
+    this.#waiting.push({ loss, kept, isKept });
+    this.#save();
+    return isKept;
   }
 
+  /** @throws the signal's reason; what the store throws */
   async report(namespaceId: string, signal: AbortSignal): Promise<LossReport> {
-    while (this.#saving) await this.#saving;
+    // They are saved in their order.
+    const last = this.#waiting.at(-1);
+    if (last !== undefined) await orAbort(last.isKept, signal);
     const { losses, config } = this.#parts;
     const ask = { namespaceId, limit: config.reportLimit };
     const { epoch, executions, total } = await losses.list(ask, signal);

@@ -55,13 +55,7 @@ test('losses are kept behind the shards, through failures, and counted beyond th
     if (failures-- > 0) throw new Error('the database is away');
     return add(batch);
   };
-  const recorder = new LossRecorder({
-    losses,
-    clock,
-    rng: new SeededRng(1),
-    log: silentLog,
-    config: { reportLimit: 3 },
-  });
+  const recorder = recorderOf({ losses, clock, reportLimit: 3 });
   for (let i = 1; i <= 5; i += 1) {
     void recorder.keep({ namespaceId: 'n', epoch: 2, execution: { ...ORDER, runId: `r-${i}` } });
   }
@@ -71,3 +65,47 @@ test('losses are kept behind the shards, through failures, and counted beyond th
   expect(report.executions.map(({ runId }) => runId)).toEqual(['r-1', 'r-2', 'r-3']);
   expect(report).toMatchObject({ epoch: 2, omitted: 2 });
 });
+
+test('a report ends with its caller, however long the store takes', async () => {
+  const clock = new VirtualClock();
+  const losses = new MemoryLosses();
+  losses.add = () => new Promise(() => {});
+  const recorder = recorderOf({ losses, clock });
+  void recorder.keep({ namespaceId: 'n', epoch: 2, execution: ORDER });
+  const caller = new AbortController();
+  const report = recorder.report('n', caller.signal);
+  caller.abort(new Error('the caller has gone'));
+  await expect(report).rejects.toThrow('the caller has gone');
+});
+
+test('a report does not wait for what is recorded after it was asked for', async () => {
+  const clock = new VirtualClock();
+  const losses = new MemoryLosses();
+  const recorder = recorderOf({ losses, clock });
+  const keep = (runId: string) =>
+    void recorder.keep({ namespaceId: 'n', epoch: 2, execution: { ...ORDER, runId } });
+  const add = losses.add.bind(losses);
+  let saves = 0;
+  losses.add = async (batch) => {
+    await Promise.resolve();
+    saves += 1;
+    // There is always something more to save, until the store hangs.
+    keep(`r-${saves}`);
+    return saves < 3 ? add(batch) : new Promise(() => {});
+  };
+  keep('r-0');
+  const asked = recorder.report('n', new AbortController().signal);
+  await clock.advanceSettled(100);
+  expect((await asked).executions.map(({ runId }) => runId)).toContain('r-0');
+  expect(saves).toBe(3);
+});
+
+function recorderOf(parts: {
+  readonly losses: MemoryLosses;
+  readonly clock: VirtualClock;
+  readonly reportLimit?: number;
+}): LossRecorder {
+  const { reportLimit = 100, ...rest } = parts;
+  const [rng, config] = [new SeededRng(1), { reportLimit }];
+  return new LossRecorder({ ...rest, rng, config, log: silentLog });
+}
