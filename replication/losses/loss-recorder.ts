@@ -35,7 +35,7 @@ export class LossRecorder implements LossKeeper {
   readonly #parts: LossRecorderParts;
   readonly #omitted = new Map<string, number>();
   #waiting: Waiting[] = [];
-  #saving: Promise<void> | undefined;
+  #isSaving = false;
 
   constructor(parts: LossRecorderParts) {
     this.#parts = parts;
@@ -79,8 +79,10 @@ export class LossRecorder implements LossKeeper {
 
   /** What is recorded between the last save and its end is saved by another round. */
   #save(): void {
-    this.#saving ??= this.#saveAll().finally(() => {
-      this.#saving = undefined;
+    if (this.#isSaving) return;
+    this.#isSaving = true;
+    void this.#saveAll().finally(() => {
+      this.#isSaving = false;
       if (this.#waiting.length > 0) this.#save();
     });
   }
