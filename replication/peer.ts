@@ -16,10 +16,23 @@ import type { ApplyOutcome, RunDigest } from '../cell/shard/replicas/replicas.ts
 /** What the source says of a lane beside its data: the target's estimate of a loss is made of it. */
 export type LaneBacklog = {
   readonly namespaceId: string;
-  /** Transitions that the source holds and that are not acknowledged, those of this call not counted. */
+  /**
+   * Transitions that the source holds and that are not acknowledged, those of this call not counted; rows of its log that it
+   * has still to read for the lane; and, while it copies, at least one and about as many as there are runs left.
+   */
   readonly pending: number;
-  /** Time of the oldest of them; absent when there are none. */
+  /** Everything that changed before has been acknowledged; absent when nothing is pending, or no such time is known. */
   readonly oldestAt?: number | undefined;
+  /** The lane copies: it does not know what is missing. */
+  readonly copy?: CopyProgress | undefined;
+};
+
+export type CopyProgress = {
+  /** Runs that were sent or found equal, and an estimate of all. */
+  readonly copied: number;
+  readonly total: number;
+  /** The target has had everything once; else runs may be missing there altogether. */
+  readonly seeded: boolean;
 };
 
 export type StepPush = LaneBacklog & { readonly steps: readonly Uint8Array[] };

@@ -9,7 +9,12 @@ import { AtollError } from '../../kernel/errors.ts';
 import { silentLog } from '../../kernel/log.ts';
 import { systemRng } from '../../kernel/rng.ts';
 import { RpcServer } from '../../kernel/rpc/server.ts';
-import type { CellControl, LaneStatus, VerifyAsk } from '../../replication/control/control.ts';
+import type {
+  CellControl,
+  LaneStatus,
+  LossEstimate,
+  VerifyAsk,
+} from '../../replication/control/control.ts';
 import type { LossReport } from '../../replication/losses/loss-report.ts';
 import { Orchestrator } from '../moves/orchestrator.ts';
 import { adminRpcHandler } from '../service/admin-service.ts';
@@ -29,6 +34,7 @@ const lane: LaneStatus = {
 let parked = 0;
 let dead = false;
 let heardMsAgo = 4_200;
+let copy: LossEstimate['copy'];
 let asked: VerifyAsk | undefined;
 /** Cells that keep losses, or do not answer for theirs. */
 const losses = new Map<string, LossReport['executions'] | 'away'>();
@@ -44,7 +50,7 @@ const control: CellControl = {
     return alive({ compared: 3, equal: 3, different: [], differences: 0, moving: 0, repaired: 0 });
   },
   estimateLoss: () =>
-    Promise.resolve([{ source: 'east', heardMsAgo, knownMissing: 17, lagMs: 800 }]),
+    Promise.resolve([{ source: 'east', heardMsAgo, knownMissing: 17, lagMs: 800, copy }]),
   lossReport: () => Promise.reject(new AtollError('internal', 'asked of a cell by name')),
 };
 
@@ -234,6 +240,23 @@ describe('the commands of an operator', () => {
     expect((await atoll('loss-report orders')).out).toContain('Nothing is reported lost');
     const report = JSON.parse((await atoll('loss-report orders --json')).out) as object;
     expect(report).toMatchObject({ executions: [], omitted: 0, unanswered: [] });
+  });
+
+  it('fail over to a replica that never had a whole copy only if told to', async () => {
+    await atoll('namespace create half --region e --replica w');
+    copy = { copied: 3, total: 9, seeded: false };
+    const refused = await atoll('failover half --force');
+    const asJson = await atoll('failover half --force --json');
+    const active = (await atoll('namespace describe half --json')).out;
+    const told = await atoll('failover half --force --incomplete');
+    copy = undefined;
+    expect(refused.code).toBe(1);
+    expect(refused.err).toMatch(/at least 17 .*3 of about 9.*Nothing was changed.*--incomplete/s);
+    const [line = ''] = asJson.err.split('\n');
+    const [estimate] = (JSON.parse(line) as { readonly estimates: readonly object[] }).estimates;
+    expect(estimate).toMatchObject({ copying: true, unseeded: true, copied: 3, total: 9 });
+    expect(JSON.parse(active)).toMatchObject({ active: 'east' });
+    expect(told).toMatchObject({ code: 0, out: expect.stringContaining('failed-over') });
   });
 
   it('report what a failover cost from the cell that keeps it, and name who does not answer', async () => {

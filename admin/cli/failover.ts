@@ -1,14 +1,12 @@
 /** `atoll failover`: shows what may be lost, asks, and switches; `atoll loss-report`: what was lost. */
 import type { Command } from 'commander';
 import type { AdminResponse } from '../../wire/atoll/admin.ts';
+import { estimateText } from './estimate-text.ts';
 import { CLI_EXIT, type CliExit } from './exit.ts';
 import type { CliPorts } from './ports.ts';
 import { runCommand, textOf, withCommonFlags, type Flags, type Session } from './session.ts';
-import { duration, table } from './text.ts';
+import { table } from './text.ts';
 import { waitForMove } from './wait-for-move.ts';
-
-/** A lane says something every second or so: whoever was heard within this time is probably alive. */
-const HEARD_MS = 3_000;
 
 export function addFailoverCommands(program: Command, ports: CliPorts): void {
   const failover = program
@@ -16,6 +14,7 @@ export function addFailoverCommands(program: Command, ports: CliPorts): void {
     .description('makes a replica active although the active cell is dead: writes may be lost')
     .option('--to <cell>', 'the replica; default: the only other one')
     .option('--force', 'do not ask: for scripts, which must look at the estimate themselves')
+    .option('--incomplete', 'also to a replica that never had a whole copy')
     .option('--reason <text>', 'kept with the failover');
   withCommonFlags(failover, 'atoll failover orders --to b').action(
     (namespace: string, flags: Flags) =>
@@ -38,9 +37,13 @@ export function addFailoverCommands(program: Command, ports: CliPorts): void {
 
 async function failOver(session: Session, namespace: string, flags: Flags): Promise<CliExit> {
   const { client, ports } = session;
-  const force = flags['force'] === true;
+  const [force, incomplete] = [flags['force'] === true, flags['incomplete'] === true];
   const estimate = await client.call('EstimateLoss', { namespace, to: textOf(flags['to']) });
-  ports.err(estimateText(namespace, estimate));
+  ports.err(session.json ? `${JSON.stringify(estimate)}\n` : estimateText(namespace, estimate));
+  if (!incomplete && estimate.refusal !== undefined && estimate.refusal !== '') {
+    ports.err(`Nothing was changed. ${estimate.refusal}\n`);
+    return CLI_EXIT.failed;
+  }
   if (!force && (ports.ask === undefined || session.json)) {
     const message =
       'Nothing was changed: nobody can be asked here. --force does it without asking.';
@@ -53,28 +56,14 @@ async function failOver(session: Session, namespace: string, flags: Flags): Prom
   }
   const { to, epoch } = estimate;
   const reason = textOf(flags['reason']);
-  const { move = {} } = await client.call('FailOver', { namespace, to, epoch, reason });
+  const asked = { namespace, to, epoch, reason, incomplete };
+  const { move = {} } = await client.call('FailOver', asked);
   return waitForMove(session, { namespace, moveId: move.id ?? '' });
 }
 
 async function agreed(ports: CliPorts, namespace: string): Promise<boolean> {
   const answer = await ports.ask?.(`Fail ${namespace} over? [y/N] `);
   return ['y', 'yes'].includes((answer ?? '').trim().toLowerCase());
-}
-
-/** The span of writes that may be lost: what the source said it holds, and the time since it was heard. */
-function estimateText(namespace: string, loss: AdminResponse<'EstimateLoss'>): string {
-  const { active = '', to = '', epoch = 0, estimates = [] } = loss;
-  const of = estimates.find(({ source }) => source === active);
-  const known =
-    of === undefined
-      ? `${to} has never heard of ${active}: how much is missing is not known.\n`
-      : `${active} was last heard ${duration(of.heardMsAgo ?? 0)} ago. Known to be missing at ${to}: ${of.knownMissing ?? 0} transitions, the oldest ${duration(of.lagMs ?? 0)} old.\nWrites of about the last ${duration((of.heardMsAgo ?? 0) + (of.lagMs ?? 0))} may be lost.\n`;
-  const isHeard = of !== undefined && (of.heardMsAgo ?? 0) <= HEARD_MS;
-  const better = isHeard
-    ? `${active} answers, it seems: a planned move loses nothing (atoll move start ${namespace} --to ${to}).\n`
-    : '';
-  return `${namespace}: ${active} → ${to}, epoch ${epoch} → ${epoch + 1}, without a handover.\n${known}${better}`;
 }
 
 function lossText(namespace: string, report: AdminResponse<'GetLossReport'>): string {

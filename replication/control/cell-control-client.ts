@@ -19,7 +19,7 @@ import type {
 } from './control.ts';
 import type { LossReport } from '../losses/loss-report.ts';
 import type { CellCalls } from '../rpc/cell-calls.ts';
-import { laneFromWire, lossFromWire, verifyFromWire } from '../rpc/wire-forms.ts';
+import { estimateFromWire, laneFromWire, lossFromWire, verifyFromWire } from '../rpc/wire-forms.ts';
 
 /** The longest that each may take; the caller's signal ends it earlier. */
 const QUICK_MS = 10_000;
@@ -62,7 +62,7 @@ export class CellControlClient implements CellControl {
 
   async estimateLoss(ask: OfNamespace, signal: AbortSignal): Promise<readonly LossEstimate[]> {
     const request = { request: ask, signal, timeoutMs: QUICK_MS };
-    return (await this.#call(ESTIMATE_LOSS, request)).estimates;
+    return (await this.#call(ESTIMATE_LOSS, request)).estimates.map(estimateFromWire);
   }
 
   async lossReport(ask: OfNamespace, signal: AbortSignal): Promise<LossReport> {

@@ -11,6 +11,7 @@
  * the cell knows says otherwise; both mean that nothing is known to have happened, except where a method says more.
  */
 import type { LossReport } from '../losses/loss-report.ts';
+import type { CopyProgress } from '../peer.ts';
 
 /** The end of a namespace in one shard's log: nothing of it is decided behind `seq` (PROTOCOLS 8.1). */
 export type ShardBarrier = { readonly shard: number; readonly seq: number };
@@ -52,10 +53,19 @@ export type LossEstimate = {
   readonly source: string;
   /** ms since the source was last heard. */
   readonly heardMsAgo: number;
-  /** Transitions that the source had said it holds and that are not applied here. */
+  /** Nothing was heard of it since this cell started: what is missing is not known at all. */
+  readonly unheard?: boolean | undefined;
+  /** Transitions that the source had said it holds and that are not applied here; more may be missing while it copies. */
   readonly knownMissing: number;
-  /** Age of the oldest of those, ms: with `heardMsAgo`, the time span of writes that may be lost. */
+  /** Age of the oldest of those, ms: with `heardMsAgo`, the time span of writes that may be lost. 0 where it is not known. */
   readonly lagMs: number;
+  /** The source was copying: what is missing is not known. */
+  readonly copy?: EstimateOfCopy | undefined;
+};
+
+export type EstimateOfCopy = CopyProgress & {
+  /** Everything that changed before is here, ms since 1970 by the source's clock; absent: no such time is known. */
+  readonly since?: number | undefined;
 };
 
 /** Every execution of the namespace held against another cell at the same transition number (PROTOCOLS 10). */

@@ -210,10 +210,11 @@ export class LaneQueue {
     return this.#behind.get(runId) ?? this.#postponed.get(runId);
   }
 
-  /** Time of the oldest pending transition; undefined when there is none. */
-  oldestAt(): number | undefined {
+  /** Time of the oldest pending transition, of one shard or of all; undefined when there is none. */
+  oldestAt(shard?: ShardId): number | undefined {
     let oldest: number | undefined;
-    for (const rows of this.#rows.values()) {
+    for (const [of, rows] of this.#rows) {
+      if (shard !== undefined && of !== shard) continue;
       const first = rows.values().next().value;
       if (first && (oldest === undefined || first.at < oldest)) oldest = first.at;
     }

@@ -19,25 +19,24 @@ import { runRef } from '../testing/two-cells.ts';
 const seq = (n: number) => n as Seq;
 
 describe('a cursor', () => {
+  const dropped = { position: seq(7), at: 700 };
+  const copy = { kind: 'copy', since: seq(3), at: 300 } as const;
+
   it('goes to copy from its position when the lane is over its budget', () => {
-    expect(overBudget({ kind: 'tail' }, seq(7))).toEqual({ kind: 'copy', since: 7 });
-    expect(overBudget({ kind: 'behind', after: seq(3) }, seq(7))).toEqual({
-      kind: 'copy',
-      since: 3,
-    });
-    const copy = { kind: 'copy', since: seq(3) } as const;
-    expect(overBudget(copy, seq(7))).toEqual(copy);
+    expect(overBudget({ kind: 'tail' }, dropped)).toEqual({ kind: 'copy', since: 7, at: 700 });
+    expect(overBudget({ kind: 'behind', after: seq(3), at: 300 }, dropped)).toEqual(copy);
+    expect(overBudget(copy, dropped)).toEqual(copy);
   });
 
   it('follows again after a clean round, and begins another one after a dirty one', () => {
-    const round = beginRound(seq(3), seq(9));
+    const round = beginRound(copy, seq(9));
     expect(takesRows(round)).toBe(true);
     const second = pageSent(round, 'x');
-    expect(second).toMatchObject({ round: { next: 'x' } });
+    expect(second).toMatchObject({ since: 3, at: 300, round: { next: 'x' } });
     expect(pageSent(second, undefined)).toEqual({ kind: 'tail' });
-    const dirty = overBudget(second, seq(12));
+    const dirty = overBudget(second, { position: seq(12), at: 1_200 });
     expect(takesRows(dirty)).toBe(false);
-    expect(pageSent(dirty, undefined)).toEqual({ kind: 'copy', since: 9 });
+    expect(pageSent(dirty, undefined)).toEqual({ kind: 'copy', since: 9, at: 1_200 });
   });
 
   it('takes no rows before its round or while it waits for the log', () => {
@@ -82,6 +81,7 @@ describe('saved positions', () => {
     const positions: SavedPosition[] = [
       { namespaceId: 'n', target: 'b', kind: 'tail', seq: seq(7) },
       { namespaceId: 'n', target: 'c', kind: 'copy', seq: seq(0) },
+      { namespaceId: 'n', target: 'd', kind: 'copy', seq: seq(5), at: 1_700_000_000_123 },
     ];
     expect(decodePositions(encodePositions(positions))).toEqual(positions);
     expect(encodePositions([])).toBeUndefined();

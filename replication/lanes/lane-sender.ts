@@ -34,6 +34,7 @@ import type { ReplicaPeer } from '../peer.ts';
 import { Probes } from './probes.ts';
 import { Quota } from './quota.ts';
 import { entryOf } from './row-entries.ts';
+import type { ShardCursor } from './shard-cursor.ts';
 import { keyOf, rowsAfter, ShardFeed, type FedRow } from './shard-feed.ts';
 import { readLog } from './read-log.ts';
 import { Target } from './target.ts';
@@ -146,7 +147,8 @@ export class LaneSender implements LaneFeed {
     for (const { state } of this.#lanes.values()) {
       const seq = state.position(shard);
       const kind = state.cursor(shard)?.kind === 'copy' ? 'copy' : 'tail';
-      if (seq !== undefined) positions.push({ ...state.key, kind, seq });
+      const at = state.settledUpTo(shard, this.#parts.clock.now());
+      if (seq !== undefined) positions.push({ ...state.key, kind, seq, at });
     }
     return encodePositions(positions);
   }
@@ -184,9 +186,10 @@ export class LaneSender implements LaneFeed {
     const saved = feed.savedOf(state.key);
     const end = this.#ends.get(feed.shard) ?? (0 as Seq);
     if (saved === undefined) state.place(feed.shard, { kind: 'copy', since: 0 as Seq });
-    else if (saved.kind === 'copy') state.place(feed.shard, { kind: 'copy', since: saved.seq });
-    else if (saved.seq >= end) state.place(feed.shard, { kind: 'tail' });
-    else state.place(feed.shard, { kind: 'behind', after: saved.seq });
+    else if (saved.kind === 'copy') {
+      state.place(feed.shard, { kind: 'copy', since: saved.seq, at: saved.at });
+    } else if (saved.seq >= end) state.place(feed.shard, { kind: 'tail' });
+    else state.place(feed.shard, { kind: 'behind', after: saved.seq, at: saved.at });
   }
 
   /** Offers one step to lanes of its namespace. */
@@ -207,9 +210,7 @@ export class LaneSender implements LaneFeed {
       } catch (error) {
         const fields = { shard, seq, error: toAtollError(error).message };
         this.#parts.log.error(fields, 'A step cannot be put on a lane: its runs are copied.');
-        const since = Math.min(lane.state.position(shard) ?? seq - 1, seq - 1) as Seq;
-        lane.state.queue.drop(shard);
-        lane.state.place(shard, { kind: 'copy', since });
+        lane.state.copyFrom(shard, { seq, at: step.transition.at });
       }
       lane.wake();
     }
@@ -245,9 +246,9 @@ export class LaneSender implements LaneFeed {
     const { shard } = feed;
     const end = this.#ends.get(shard) ?? (0 as Seq);
     const all = feed.endLoading(read);
-    for (const { lane, after } of this.#behind(shard)) {
+    for (const { lane, after, at } of this.#behind(shard)) {
       const rows = rowsAfter(all, { after, end });
-      lane.state.place(shard, rows ? { kind: 'tail' } : { kind: 'copy', since: after });
+      lane.state.place(shard, rows ? { kind: 'tail' } : { kind: 'copy', since: after, at });
       for (const { seq, steps } of rows ?? []) {
         for (const step of steps) {
           if (step.transition.namespaceId !== lane.state.key.namespaceId) continue;
@@ -260,16 +261,16 @@ export class LaneSender implements LaneFeed {
 
   #giveUpLoading(feed: ShardFeed): void {
     feed.endLoading([]);
-    for (const { lane, after } of this.#behind(feed.shard)) {
-      lane.state.place(feed.shard, { kind: 'copy', since: after });
+    for (const { lane, after, at } of this.#behind(feed.shard)) {
+      lane.state.place(feed.shard, { kind: 'copy', since: after, at });
       lane.wake();
     }
   }
 
-  #behind(shard: ShardId): { readonly lane: Lane; readonly after: Seq }[] {
+  #behind(shard: ShardId): (Extract<ShardCursor, { kind: 'behind' }> & { readonly lane: Lane })[] {
     return [...this.#lanes.values()].flatMap((lane) => {
       const cursor = lane.state.cursor(shard);
-      return cursor?.kind === 'behind' ? [{ lane, after: cursor.after }] : [];
+      return cursor?.kind === 'behind' ? [{ ...cursor, lane }] : [];
     });
   }
 

@@ -10,6 +10,7 @@
  */
 import type { Delivery } from '../../cell/shard/replicas/replicas.ts';
 import type { Seq, ShardId } from '../../cell/storage/shard-log.ts';
+import type { EpochMs } from '../../kernel/clock.ts';
 import type { ReplicationConfig } from '../config.ts';
 import { LaneQueue, type LaneEntry } from './lane-queue.ts';
 import type { LaneKey } from './lanes-of-map.ts';
@@ -34,8 +35,10 @@ export class LaneState {
   readonly #cursors = new Map<ShardId, ShardCursor>();
   /** The last committed row of each open shard; the sender's. */
   readonly #ends: ReadonlyMap<ShardId, Seq>;
-  /** Steps that the target was last told are pending; -1: it may not have heard. */
+  /** What the target was last told is pending; -1: it may not have heard. */
   told = 0;
+  /** When it was first seen that nobody knows since when changes are missing at the target, ms since 1970. */
+  unclearSince: EpochMs | undefined;
   /** Runs that the copy has sent or found equal, and pages' runs so far. */
   copied = 0;
 
@@ -95,6 +98,20 @@ export class LaneState {
     }
   }
 
+  /** Everything of the shard that changed before has been acknowledged; undefined: such a time is not known. */
+  settledUpTo(shard: ShardId, now: EpochMs): EpochMs | undefined {
+    const cursor = this.#cursors.get(shard);
+    return cursor?.kind === 'tail' ? (this.queue.oldestAt(shard) ?? now) : cursor?.at;
+  }
+
+  /** A row cannot be queued: what changed since the shard's position is copied. */
+  copyFrom(shard: ShardId, row: { readonly seq: Seq; readonly at: EpochMs }): void {
+    const since = Math.min(this.position(shard) ?? row.seq - 1, row.seq - 1) as Seq;
+    const at = this.settledUpTo(shard, row.at);
+    this.queue.drop(shard);
+    this.place(shard, { kind: 'copy', since, at });
+  }
+
   /** Whether the target has what a run had in a shard's row of that seq, and before: a dead letter does not bring it. */
   delivery(shard: ShardId, upTo: { readonly runId: string; readonly seq: Seq }): Delivery {
     if (!this.lettersRead || this.parked.has(upTo.runId)) return 'runs';
@@ -120,7 +137,7 @@ export class LaneState {
       if (known.kind !== 'copy') continue;
       const end = this.#ends.get(shard);
       if (end === undefined) continue;
-      const cursor = known.round ? known : beginRound(known.since, end);
+      const cursor = known.round ? known : beginRound(known, end);
       this.#cursors.set(shard, cursor);
       if (cursor.kind === 'copy') return { shard, cursor };
     }
@@ -146,6 +163,16 @@ export class LaneState {
     return { copying, all: this.#cursors.size };
   }
 
+  /** The target has had all of every shard once. */
+  get isSeeded(): boolean {
+    return ![...this.#cursors.values()].some((one) => one.kind === 'copy' && one.since === 0);
+  }
+
+  /** Per shard that is not followed the time before which all has been acknowledged; undefined: not known. */
+  get unfollowed(): readonly (EpochMs | undefined)[] {
+    return [...this.#cursors.values()].flatMap((one) => (one.kind === 'tail' ? [] : [one.at]));
+  }
+
   /** Rows that are still to be read from the log. */
   get rowsBehind(): number {
     let rows = 0;
@@ -159,7 +186,9 @@ export class LaneState {
     if (!this.isCopying) this.copied = 0;
     for (const [shard, cursor] of this.#cursors) {
       const lowest = this.queue.lowest(shard);
-      if (lowest !== undefined) this.#cursors.set(shard, overBudget(cursor, (lowest - 1) as Seq));
+      if (lowest === undefined) continue;
+      const first = { position: (lowest - 1) as Seq, at: this.queue.oldestAt(shard) };
+      this.#cursors.set(shard, overBudget(cursor, first));
     }
     this.queue.drop();
   }

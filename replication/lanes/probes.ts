@@ -6,12 +6,14 @@
  *  1. No alarm while no namespace is replicated: an unreplicated cell does nothing.
  *  2. One probe at a time per target, each with a deadline.
  */
-import type { CancelAlarm, Clock } from '../../kernel/clock.ts';
+import type { CancelAlarm, Clock, EpochMs } from '../../kernel/clock.ts';
 import { withDeadline } from '../../kernel/deadline.ts';
 import { toAtollError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { ReplicationConfig } from '../config.ts';
+import { backlogOf } from './lane-backlog.ts';
 import type { Lane } from './lane.ts';
+import type { LaneState } from './lane-state.ts';
 import type { LaneBacklog } from '../peer.ts';
 import type { Target } from './target.ts';
 
@@ -62,16 +64,15 @@ export class Probes {
         this.#ports.log.warn({ ...state.key }, 'A lane is past its time budget: it copies.');
         lane.wake();
       }
-      const { queue } = state;
-      const oldestAt = queue.oldestAt();
-      if (state.isCopying) copying += 1;
-      pending += queue.size;
-      bytes += queue.bytes;
-      if (oldestAt !== undefined) lagMs = Math.max(lagMs, now - oldestAt);
-      if (queue.size === 0 && state.told === 0) continue;
-      state.told = queue.size;
+      const backlog = backlogOf(state);
+      if (backlog.copy) copying += 1;
+      pending += backlog.pending;
+      bytes += state.queue.bytes;
+      lagMs = Math.max(lagMs, now - behindSince(state, backlog, now));
+      if (backlog.pending === 0 && state.told === 0) continue;
+      state.told = backlog.pending;
       told.push(lane);
-      backlogs.push({ namespaceId: state.key.namespaceId, pending: queue.size, oldestAt });
+      backlogs.push(backlog);
     }
     metrics.lanes.set(target.lanes.size);
     metrics.copying.set(copying);
@@ -117,4 +118,11 @@ export class Probes {
   #unheard(lanes: readonly Lane[]): void {
     for (const { state } of lanes) state.told = -1;
   }
+}
+
+/** Since when the target lacks something, as far as is known; at least since that was first seen. */
+function behindSince(state: LaneState, { pending, oldestAt }: LaneBacklog, now: EpochMs): EpochMs {
+  const isUnclear = pending > 0 && oldestAt === undefined;
+  state.unclearSince = isUnclear ? (state.unclearSince ?? now) : undefined;
+  return oldestAt ?? state.unclearSince ?? now;
 }

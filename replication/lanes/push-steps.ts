@@ -11,6 +11,7 @@
  */
 import { AtollError, toAtollError, type ErrorCode } from '../../kernel/errors.ts';
 import type { ApplyOutcome } from '../../cell/shard/replicas/replicas.ts';
+import { backlogOf } from './lane-backlog.ts';
 import type { LaneEntry } from './lane-queue.ts';
 import { callTarget, type LaneParts } from './lane-parts.ts';
 import { parkRun } from './park-run.ts';
@@ -41,10 +42,8 @@ export async function pushSteps(parts: LaneParts, size: PushSize): Promise<boole
     return true;
   }
   const steps = entries.map(({ bytes }) => bytes);
-  const pending = queue.size - entries.length;
-  const oldestAt = pending > 0 ? queue.oldestAt() : undefined;
-  const push = { namespaceId: state.key.namespaceId, steps, pending, oldestAt };
-  state.told = pending;
+  const push = { ...backlogOf(state, entries.length), steps };
+  state.told = push.pending;
   quota.spend(steps.length, nowMs);
   metrics.pushes.inc();
   metrics.pushBytes.inc(steps.reduce((sum, { length }) => sum + length, 0));

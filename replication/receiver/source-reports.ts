@@ -10,7 +10,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { LossEstimate } from '../control/control.ts';
 import type { LaneBacklog } from '../peer.ts';
 
-type Backlog = { readonly pending: number; readonly oldestAt: number | undefined };
+type Backlog = Omit<LaneBacklog, 'namespaceId'>;
 
 export class SourceReports {
   readonly #clock: Clock;
@@ -33,22 +33,24 @@ export class SourceReports {
     this.#heardMs.set(source, this.#clock.monotonicMs());
     let known = this.#backlogs.get(source);
     if (known === undefined) this.#backlogs.set(source, (known = new Map<string, Backlog>()));
-    for (const { namespaceId, pending, oldestAt } of backlogs) {
-      if (pending === 0) known.delete(namespaceId);
-      else known.set(namespaceId, { pending, oldestAt });
+    for (const { namespaceId, ...backlog } of backlogs) {
+      if (backlog.pending === 0) known.delete(namespaceId);
+      else known.set(namespaceId, backlog);
     }
   }
 
   /** What would be missing here of that source's writes if it never spoke again. */
   estimate(source: string, namespaceId: string): LossEstimate {
     const backlog = this.#backlogs.get(source)?.get(namespaceId);
-    const heardMs = this.#heardMs.get(source) ?? this.#startedMs;
+    const heardMs = this.#heardMs.get(source);
     const age = backlog?.oldestAt === undefined ? 0 : this.#clock.now() - backlog.oldestAt;
     return {
       source,
-      heardMsAgo: this.#clock.monotonicMs() - heardMs,
+      heardMsAgo: this.#clock.monotonicMs() - (heardMs ?? this.#startedMs),
+      unheard: heardMs === undefined,
       knownMissing: backlog?.pending ?? 0,
       lagMs: Math.max(0, age),
+      copy: backlog?.copy && { ...backlog.copy, since: backlog.oldestAt },
     };
   }
 }

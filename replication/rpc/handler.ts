@@ -20,6 +20,7 @@ import {
   accusedFromWire,
   backlogFromWire,
   digestToWire,
+  estimateToWire,
   laneToWire,
   outcomeToWire,
   runsFromWire,
@@ -123,7 +124,7 @@ function controlRoutes(control: CellControl): [string, Serve][] {
     }),
     route(api.VERIFY, (ask, _, signal) => control.verify(ask, signal)),
     route(api.ESTIMATE_LOSS, async (ask, _, signal) => ({
-      estimates: await control.estimateLoss(ask, signal),
+      estimates: (await control.estimateLoss(ask, signal)).map(estimateToWire),
     })),
     route(api.LOSS_REPORT, (ask, _, signal) => control.lossReport(ask, signal)),
   ];

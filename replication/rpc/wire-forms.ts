@@ -5,17 +5,24 @@ import type { ApplyOutcome, RunDigest } from '../../cell/shard/replicas/replicas
 import type {
   WireAccused,
   WireBacklog,
+  WireCopy,
   WireDigest,
   WireLaneStatus,
+  WireLossEstimate,
   WireLossReport,
   WireOutcome,
   WireRun,
   WireVerifyReport,
 } from '../../wire/atoll/replication.ts';
-import type { DigestDifference, LaneStatus, VerifyReport } from '../control/control.ts';
+import type {
+  DigestDifference,
+  LaneStatus,
+  LossEstimate,
+  VerifyReport,
+} from '../control/control.ts';
 import type { LossOutcome } from '../../cell/shard/replicas/loss.ts';
 import type { LossReport } from '../losses/loss-report.ts';
-import type { LaneBacklog } from '../peer.ts';
+import type { CopyProgress, LaneBacklog } from '../peer.ts';
 
 const OUTCOMES = [
   '',
@@ -52,12 +59,38 @@ export function outcomeFromWire(wire: WireOutcome): ApplyOutcome {
 }
 
 export function backlogToWire(backlog: LaneBacklog): WireBacklog {
-  const { namespaceId, pending, oldestAt = 0 } = backlog;
-  return { namespaceId, pending, oldestAt: Math.round(oldestAt) };
+  const { namespaceId, pending, oldestAt = 0, copy } = backlog;
+  return { namespaceId, pending, oldestAt: Math.round(oldestAt), ...copyToWire(copy) };
 }
 
-export function backlogFromWire({ namespaceId, pending, oldestAt }: WireBacklog): LaneBacklog {
-  return { namespaceId, pending, oldestAt: oldestAt > 0 ? oldestAt : undefined };
+export function backlogFromWire(wire: WireBacklog): LaneBacklog {
+  const { namespaceId, pending } = wire;
+  return { namespaceId, pending, oldestAt: timeFromWire(wire.oldestAt), copy: copyFromWire(wire) };
+}
+
+export function estimateToWire(estimate: LossEstimate): WireLossEstimate {
+  const { copy, unheard = false, ...rest } = estimate;
+  return { ...rest, unheard, since: Math.round(copy?.since ?? 0), ...copyToWire(copy) };
+}
+
+export function estimateFromWire(wire: WireLossEstimate): LossEstimate {
+  const { source, heardMsAgo, unheard, knownMissing, lagMs } = wire;
+  const progress = copyFromWire(wire);
+  const copy = progress && { ...progress, since: timeFromWire(wire.since) };
+  return { source, heardMsAgo, unheard, knownMissing, lagMs, copy };
+}
+
+function copyToWire(copy: CopyProgress | undefined): WireCopy {
+  const { copied = 0, total = 0, seeded = true } = copy ?? {};
+  return { copying: copy !== undefined, copied, total, unseeded: !seeded };
+}
+
+function copyFromWire({ copying, copied, total, unseeded }: WireCopy): CopyProgress | undefined {
+  return copying ? { copied, total, seeded: !unseeded } : undefined;
+}
+
+function timeFromWire(at: number): number | undefined {
+  return at > 0 ? at : undefined;
 }
 
 export function runsFromWire(namespaceId: string, runs: readonly WireRun[]): readonly RunRef[] {

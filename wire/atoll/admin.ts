@@ -80,6 +80,16 @@ export type LossEstimateMessage = {
   heardMsAgo?: Count;
   knownMissing?: Count;
   lagMs?: Count;
+  /** Nothing was heard of the source since the cell started. */
+  unheard?: boolean | undefined;
+  /** The source copies: more than `knownMissing` may be missing. */
+  copying?: boolean | undefined;
+  copied?: Count;
+  total?: Count;
+  /** The cell never had a whole copy. */
+  unseeded?: boolean | undefined;
+  /** Of a copy: all that changed before is there. */
+  since?: Count;
 };
 export type LostExecutionMessage = {
   workflowId?: Text;
@@ -190,10 +200,18 @@ export type AdminCalls = {
       to?: Text;
       epoch?: Count;
       estimates?: readonly LossEstimateMessage[] | undefined;
+      /** Why FailOver is refused unless it says `incomplete`. */
+      refusal?: Text;
     },
   ];
   FailOver: [
-    MoveName & { to?: Text; epoch?: Count; reason?: Text },
+    MoveName & {
+      to?: Text;
+      epoch?: Count;
+      reason?: Text;
+      /** Also to a cell that never had a whole copy. */
+      incomplete?: boolean | undefined;
+    },
     { move?: MoveMessage | undefined },
   ];
   GetLossReport: [
@@ -223,7 +241,8 @@ const MESSAGES: Readonly<Record<string, string>> = {
   Lane: 'from string, to string, kind string, pending int64, lag_ms int64, copied int64, total int64, parked int64, dead_letters int64, acknowledged_ms_ago int64, why string',
   Finding: 'code string, says string',
   Difference: 'workflow_id string, run_id string, what string',
-  LossEstimate: 'source string, heard_ms_ago int64, known_missing int64, lag_ms int64',
+  LossEstimate:
+    'source string, heard_ms_ago int64, known_missing int64, lag_ms int64, unheard bool, copying bool, copied int64, total int64, unseeded bool, since int64',
   LostExecution:
     'workflow_id string, run_id string, outcome string, from_transition int64, to_transition int64, epoch int64, rolled_back string[], reapplied string[], may_have_run_twice string[], cell string',
   Unanswered: 'cell string, why string',
@@ -257,8 +276,10 @@ const MESSAGES: Readonly<Record<string, string>> = {
   VerifyNamespaceResponse:
     'source string, against string, compared int64, equal int64, differences int64, moving int64, repaired int64, different Difference[]',
   EstimateLossRequest: 'namespace string, to string',
-  EstimateLossResponse: 'active string, to string, epoch int64, estimates LossEstimate[]',
-  FailOverRequest: 'namespace string, move_id string, to string, epoch int64, reason string',
+  EstimateLossResponse:
+    'active string, to string, epoch int64, estimates LossEstimate[], refusal string',
+  FailOverRequest:
+    'namespace string, move_id string, to string, epoch int64, reason string, incomplete bool',
   FailOverResponse: 'move Move',
   GetLossReportRequest: 'namespace string',
   GetLossReportResponse:

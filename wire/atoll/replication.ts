@@ -6,7 +6,7 @@
  *   service Replication  PushSteps, PushImages, PushImagePart, Digests, Remove, Runs, Probe    cell → cell
  *   service CellControl  Gate, Lane, Observe, Verify, EstimateLoss, LossReport         admin → cell
  *
- * Times are ms since 1970. `oldestAt` 0, `next` and `after` '' mean none.
+ * Times are ms since 1970. `oldestAt` and `since` 0, `next` and `after` '' mean none.
  */
 import { MessagePackage, type MessageCodec } from './message-codec.ts';
 
@@ -30,6 +30,10 @@ const messages = new MessagePackage(PACKAGE, {
     steps: [2, 'bytes[]'],
     pending: [3, 'uint64'],
     oldestAt: [4, 'int64'],
+    copying: [5, 'bool'],
+    copied: [6, 'uint64'],
+    total: [7, 'uint64'],
+    unseeded: [8, 'bool'],
   },
   PushImages: { namespaceId: [1, 'string'], images: [2, 'bytes[]'], repair: [3, 'bool'] },
   PushImagePart: {
@@ -60,7 +64,15 @@ const messages = new MessagePackage(PACKAGE, {
     limit: [4, 'uint32'],
   },
   Runs: { runs: [1, 'Run[]'], next: [2, 'string'], shards: [3, 'uint32'] },
-  Backlog: { namespaceId: [1, 'string'], pending: [2, 'uint64'], oldestAt: [3, 'int64'] },
+  Backlog: {
+    namespaceId: [1, 'string'],
+    pending: [2, 'uint64'],
+    oldestAt: [3, 'int64'],
+    copying: [4, 'bool'],
+    copied: [5, 'uint64'],
+    total: [6, 'uint64'],
+    unseeded: [7, 'bool'],
+  },
   Probe: { backlogs: [1, 'Backlog[]'] },
   // The clock of who answers; 0: of an older release.
   Probed: { now: [1, 'int64'] },
@@ -106,6 +118,12 @@ const messages = new MessagePackage(PACKAGE, {
     heardMsAgo: [2, 'double'],
     knownMissing: [3, 'uint64'],
     lagMs: [4, 'double'],
+    unheard: [5, 'bool'],
+    copying: [6, 'bool'],
+    copied: [7, 'uint64'],
+    total: [8, 'uint64'],
+    unseeded: [9, 'bool'],
+    since: [10, 'int64'],
   },
   LossEstimates: { estimates: [1, 'LossEstimate[]'] },
   LostTransitions: { from: [1, 'uint64'], to: [2, 'uint64'], epoch: [3, 'uint64'] },
@@ -128,7 +146,14 @@ const messages = new MessagePackage(PACKAGE, {
 
 export type WireRun = { readonly workflowId: string; readonly runId: string };
 export type WireOutcome = { readonly kind: number; readonly have: number; readonly reason: string };
-export type WireBacklog = {
+/** Absent in messages of an older release: all false and 0. */
+export type WireCopy = {
+  readonly copying: boolean;
+  readonly copied: number;
+  readonly total: number;
+  readonly unseeded: boolean;
+};
+export type WireBacklog = WireCopy & {
   readonly namespaceId: string;
   readonly pending: number;
   readonly oldestAt: number;
@@ -169,11 +194,13 @@ export type WireVerifyReport = {
   readonly moving: number;
   readonly repaired: number;
 };
-export type WireLossEstimate = {
+export type WireLossEstimate = WireCopy & {
   readonly source: string;
   readonly heardMsAgo: number;
   readonly knownMissing: number;
   readonly lagMs: number;
+  readonly unheard: boolean;
+  readonly since: number;
 };
 export type WireLossReport = {
   readonly namespaceId: string;
