@@ -8,7 +8,8 @@
  *  1. Revision N+1 is made by link(2) to a name that must not exist: exactly one racer makes it, and nobody needs a
  *     lock that a dead process could keep. Deleting old revisions never reopens a race: the last 64 stay, and a
  *     racer further behind than that takes its file back and loses.
- *  2. File and directory are fsynced before `set` is answered.
+ *  2. File and directory are fsynced before `set` is answered. From link(2) on the revision is there for everybody: what fails
+ *     behind it is tried again, and is no answer to whether it was made.
  *  3. A revision that cannot be read stops every change with `data-loss`, naming the file; nothing is overwritten.
  */
 import { watch as watchDirectory, type FSWatcher } from 'node:fs';
@@ -17,12 +18,13 @@ import { join } from 'node:path';
 import { sleep, type Clock } from '../../kernel/clock.ts';
 import { AtollError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
+import { retry, type BackOff } from '../../kernel/retry.ts';
 import type { Rng } from '../../kernel/rng.ts';
 import { decodeFleetMap, encodeFleetMap } from '../codec.ts';
 import type { FleetMapStore, SetOutcome, Unsubscribe } from '../fleet-map.ts';
 import { EMPTY_FLEET_MAP, type FleetMap } from '../map.ts';
 import { assertSuccessor } from '../successor.ts';
-import { createFile, hasCode } from './durable-file.ts';
+import { claimFile, hasCode, syncDirectory } from './durable-file.ts';
 
 const KEPT_REVISIONS = 64;
 /** A reader that is overtaken by the deletion of 64 revisions this often reads from a directory that is being flooded. */
@@ -31,6 +33,9 @@ const MAX_READ_ATTEMPTS = 8;
 const POLL_MS = 2_000;
 /** After a notice: a change makes several, and one look is enough. */
 const SETTLE_MS = 5;
+
+/** Of what follows link(2), whose failure may pass. */
+const SETTLE: BackOff = { name: 'fleet-map-settle', initialMs: 10, maxMs: 200, maxAttempts: 5 };
 
 const REVISION_FILE = /^(\d{12})\.json$/;
 const TEMPORARY_FILE = /^\.next-(\d{12})-/;
@@ -91,20 +96,44 @@ export class FileFleetMap implements FleetMapStore {
       `.next-${digits(next.revision)}-${this.#parts.rng.uuid()}`,
     );
     const path = this.#path(next.revision);
-    try {
-      if (!(await createFile(path, temporary, encodeFleetMap(next)))) {
-        return { kind: 'conflict', current: await this.read(signal) };
-      }
-      const newest = newestRevision(await this.#list());
-      if (newest - next.revision >= KEPT_REVISIONS) {
-        await unlink(path); // invariant 1: our revision may have been decided, and deleted, long ago
-        return { kind: 'conflict', current: await this.read(signal) };
-      }
-      await this.#deleteOld(newest);
-    } catch (error) {
-      throw this.#away(error);
+    const isMade = await claimFile(path, temporary, encodeFleetMap(next)).catch(
+      (error: unknown) => {
+        throw this.#away(error);
+      },
+    );
+    if (!isMade) return { kind: 'conflict', current: await this.read(signal) };
+    const newest = await this.#settle(next.revision, signal);
+    if (newest - next.revision >= KEPT_REVISIONS) {
+      await unlink(path).catch(() => {}); // invariant 1: our revision may have been decided, and deleted, long ago
+      return { kind: 'conflict', current: await this.read(signal) };
     }
+    await this.#deleteOld(newest).catch((error: unknown) => {
+      const fields = { error: messageOf(error) };
+      this.#parts.log.warn(fields, 'Old revisions of the fleet map cannot be removed.');
+    });
     return { kind: 'set' };
+  }
+
+  /** Makes a revision that is there durable, and gives the newest one. */
+  async #settle(revision: number, signal: AbortSignal): Promise<number> {
+    let last: unknown;
+    try {
+      return await retry(SETTLE, { ...this.#parts, signal }, async () => {
+        try {
+          await syncDirectory(this.#directory);
+          return { kind: 'done', value: newestRevision(await this.#list()) };
+        } catch (error) {
+          last = error;
+          return { kind: 'retry', error };
+        }
+      });
+    } catch (cause) {
+      throw new AtollError(
+        'unavailable',
+        `Revision ${revision} of the fleet map in ${this.#directory} was made, but it is not known whether it will outlive a crash (${messageOf(last ?? cause)}): look at the map before anything is tried again.`,
+        { cause },
+      );
+    }
   }
 
   watch(listener: (map: FleetMap) => void): Unsubscribe {
