@@ -179,7 +179,7 @@ export class SimCell {
     sender.start(replicas);
     this.#current = { name: cellId, gate, receiver, control, replicas, sender, ...serving };
     await serving.shardHost.open();
-    new PlacementFollower({ ...shared, replicas });
+    new PlacementFollower({ ...shared, rng: rng.fork('placements'), replicas });
   }
 
   async #follow(gate: HostGate, rng: SeededRng): Promise<CachedFleetMap> {
