@@ -1,4 +1,5 @@
 /** A change of the map whose file system fails around the moment in which it is made. */
+import type * as FilesModule from 'node:fs/promises';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +17,7 @@ type Faulty = 'unlink' | 'syncDirectory' | 'readdir' | 'link' | 'linkMade';
 const faults = vi.hoisted(() => new Map<string, number>());
 
 vi.mock('node:fs/promises', async (original) => {
-  const real = await original<typeof import('node:fs/promises')>();
+  const real = await original<typeof FilesModule>();
   const failOnce = (what: Faulty) => {
     const left = faults.get(what) ?? 0;
     faults.set(what, left - 1);
