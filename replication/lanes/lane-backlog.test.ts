@@ -104,6 +104,18 @@ describe('the estimate of a loss', () => {
     expect(estimate()).toMatchObject({ knownMissing: 0, copy: undefined });
   });
 
+  it('leaves no backlog in the series of a target that no lane leads to any more', async () => {
+    cells = new TwoCells();
+    await cells.settle();
+    breakTarget();
+    for (let i = 0; i < 20; i += 1) cells.a.replicas.write(runRef(i), { epoch: 1, text: 'x' });
+    await cells.clock.advanceSettled(5_000);
+    expect(gauge('pending_steps')).toBe(20);
+    cells.map.set([]);
+    await cells.clock.advanceSettled(5_000);
+    expect(['lanes', 'pending_steps', 'pending_bytes', 'lag_ms'].map(gauge)).toEqual([0, 0, 0, 0]);
+  });
+
   it('knows nothing before it has heard of the source', async () => {
     cells = new TwoCells();
     expect(estimate()).toMatchObject({ unheard: true });

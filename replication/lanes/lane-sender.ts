@@ -320,7 +320,10 @@ export class LaneSender implements LaneFeed {
     else this.#byNamespace.set(namespaceId, others);
     const known = this.#targets.get(target);
     known?.lanes.delete(lane);
-    if (known?.lanes.size === 0) this.#targets.delete(target);
+    if (known?.lanes.size === 0) {
+      this.#targets.delete(target);
+      known.left();
+    }
     for (const feed of this.#feeds.values()) feed.forget(lane.state.key);
     void lane.close();
   }

@@ -25,6 +25,12 @@ export class Target {
     else this.skewMs = Math.min(0, now - sentAt);
   }
 
+  /** No lane leads there any more: nothing is pending. */
+  left(): void {
+    const { lanes, copying, pending, pendingBytes, lagMs } = this.metrics;
+    for (const gauge of [lanes, copying, pending, pendingBytes, lagMs]) gauge.set(0);
+  }
+
   constructor(
     cellId: string,
     parts: {
