@@ -4,7 +4,8 @@
  *
  * Invariants
  *  1. A page counts only once every run of it is there, found equal, or parked.
- *  2. A call asks for `copyPageRuns` digests at most: a page is longer where many runs are in no view yet.
+ *  2. The copy of an empty namespace ends only once the target has answered.
+ *  3. A call asks for `copyPageRuns` digests at most: a page is longer where many runs are in no view yet.
  */
 import type { RunRef } from '../../cell/shard/engine.ts';
 import type { RunDigest } from '../../cell/shard/replicas/replicas.ts';
@@ -30,6 +31,7 @@ export async function copyPage(parts: LaneParts): Promise<Copied> {
   const found = await timed(parts, 'reading the runs of a shard', (signal) =>
     replicas.runsOf(ask, page, signal),
   );
+  if (found.runs.length === 0) await proveOnce(parts);
   let isDecided = true;
   for (let i = 0; i < found.runs.length; i += config.copyPageRuns) {
     const some = found.runs.slice(i, i + config.copyPageRuns);
@@ -38,6 +40,15 @@ export async function copyPage(parts: LaneParts): Promise<Copied> {
   if (!isDecided) return 'undecided';
   state.copiedPage(shard, { of: cursor, runs: found.runs.length, next: found.next });
   return 'page';
+}
+
+/** Where nothing is to be asked the target is asked all the same, once: a lane is not proven by what it did not send. */
+async function proveOnce(parts: LaneParts): Promise<void> {
+  const { namespaceId } = parts.state.key;
+  if (parts.state.heardMs !== undefined) return;
+  await callTarget(parts, 'asking for nothing', (peer, signal) =>
+    peer.digests({ namespaceId, runs: [], recompute: false }, signal),
+  );
 }
 
 /** False while somebody else is still to decide of one. */

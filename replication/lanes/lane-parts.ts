@@ -29,14 +29,18 @@ export type LaneParts = {
   readonly signal: AbortSignal;
 };
 
-/** A call to the target: in its turn, and under its deadline. */
-export function callTarget<Result>(
+/** A call to the target: in its turn, and under its deadline. Only its answer says that the target is heard. */
+export async function callTarget<Result>(
   parts: LaneParts,
   what: string,
   call: (peer: ReplicaPeer, signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
-  const { slots, signal } = parts;
-  return slots.run(signal, () => timed(parts, what, (inner) => call(parts.peer, inner)));
+  const { slots, signal, state, clock } = parts;
+  const answer = await slots.run(signal, () =>
+    timed(parts, what, (inner) => call(parts.peer, inner)),
+  );
+  state.heardMs = clock.monotonicMs();
+  return answer;
 }
 
 /** A call into this cell, or any other that takes no turn. */

@@ -39,6 +39,8 @@ export class LaneState {
   told = 0;
   /** When it was first seen that nobody knows since when changes are missing at the target, ms since 1970. */
   unclearSince: EpochMs | undefined;
+  /** Monotonic time of the target's last answer to a call of this lane; undefined: never. */
+  heardMs: number | undefined;
   /** Runs that the copy has sent or found equal, and pages' runs so far. */
   copied = 0;
 

@@ -5,7 +5,7 @@ import { backlogOf } from './lane-backlog.ts';
 import type { Lane } from './lane.ts';
 
 export function laneStatus(
-  { state, heardMs }: Lane,
+  { state }: Lane,
   look: {
     readonly shards: readonly ShardId[];
     /** Monotonic time of the target's last answer to a probe. */
@@ -19,7 +19,7 @@ export function laneStatus(
   const { queue, parked } = state;
   const { copy, oldestAt } = backlogOf(state);
   const { copied = 0, total = 0 } = copy ?? {};
-  const acknowledged = Math.max(heardMs ?? -Infinity, look.probedMs ?? -Infinity);
+  const acknowledged = Math.max(state.heardMs ?? -Infinity, look.probedMs ?? -Infinity);
   let deadLetters = 0;
   for (const { letters } of parked.values()) deadLetters += letters;
   return {

@@ -39,8 +39,6 @@ export class Lane {
   /** Times in a row that something stayed undecided, and when it is tried again. */
   #undecided = 0;
   #resumeAtMs: number | undefined;
-  /** Monotonic time of the target's last answer. */
-  #heardMs: number | undefined;
 
   constructor(parts: Omit<LaneParts, 'signal'>, rng: Rng) {
     // One listener per call of a turn: images are read side by side.
@@ -52,10 +50,6 @@ export class Lane {
 
   get state(): LaneState {
     return this.#parts.state;
-  }
-
-  get heardMs(): number | undefined {
-    return this.#heardMs;
   }
 
   /** There may be something to do. */
@@ -104,16 +98,12 @@ export class Lane {
     this.#resume();
     const beganMs = parts.clock.monotonicMs();
     const pushed = beganMs >= this.#restUntilMs && (await pushSteps(parts, this.#size));
-    if (pushed) {
-      this.#restUntilMs = beganMs + parts.config.pushEveryMs;
-      this.#heard();
-    }
+    if (pushed) this.#restUntilMs = beganMs + parts.config.pushEveryMs;
     if (parts.state.queue.hasPostponed) this.#postpone(true);
     if (parts.quota.available(parts.clock.monotonicMs()) === 0) return pushed;
     const repaired = await this.#sendAwaited();
     const copy = this.#resumeAtMs === undefined ? await copyPage(parts) : 'undecided';
     const copied = copy === 'page';
-    if (repaired || copied) this.#heard();
     this.#postpone(copy === 'undecided' || parts.state.queue.hasPostponed);
     return (await repairParked(parts)) || pushed || repaired || copied;
   }
@@ -168,10 +158,6 @@ export class Lane {
       state.queue.dropRun(runId);
     }
     state.lettersRead = true;
-  }
-
-  #heard(): void {
-    this.#heardMs = this.#parts.clock.monotonicMs();
   }
 
   /** After work has ended: goes on when the back-off, the quota or a repair says so, or at once if more came meanwhile. */
