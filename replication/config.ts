@@ -28,10 +28,24 @@ export type ReplicationConfig = {
   readonly imageBatch: number;
   /** Bytes of an image in one call; a larger one goes in parts. */
   readonly imagePartBytes: number;
+  /**
+   * The slowest link for which an image is sent: a call of images has `callMs` and the time that their bytes need at this rate.
+   * Half a megabyte a second; over less a lane could not bring the steps either.
+   */
+  readonly imageBytesPerSecond: number;
   /** The largest image that is sent or taken; a run beyond it is parked. */
   readonly imageMaxBytes: number;
   /** Half-received images kept by a receiver; together they hold at most `imageMaxBytes`. */
   readonly halfImages: number;
+  /**
+   * Times in a row that the target may answer `later` for a run before that is parked, so that the lane's age does not count
+   * from it: about two minutes by `PUSH_BACK_OFF`, longer than a takeover there. In a copy the run's page waits meanwhile, beside
+   * the steps: `copyTries`, some seconds.
+   */
+  readonly laterTries: number;
+  readonly copyTries: number;
+  /** The same for a run whose image fails the call that it has to itself: each try may last as long as the image may travel. */
+  readonly imageTries: number;
   /** Runs that a lane may have parked before it stops and says so. */
   readonly parkedRuns: number;
   /** A parked run is tried again by its image after this time, doubling up to the maximum. */
@@ -64,8 +78,12 @@ export const defaultReplicationConfig: ReplicationConfig = {
   copyPageRuns: 200,
   imageBatch: 16,
   imagePartBytes: 2 << 20,
+  imageBytesPerSecond: 512 << 10,
   imageMaxBytes: 128 << 20,
   halfImages: 32,
+  laterTries: 40,
+  copyTries: 8,
+  imageTries: 3,
   parkedRuns: 10_000,
   repairAfterMs: 10_000,
   repairMaxMs: 600_000,
@@ -84,6 +102,14 @@ export const PUSH_BACK_OFF: BackOff = {
   maxMs: 5_000,
   maxAttempts: Number.MAX_SAFE_INTEGER,
 };
+
+/** How long a call may take that carries so many bytes of images, ms. Pure. */
+export function imagesMs(
+  bytes: number,
+  { callMs, imageBytesPerSecond }: Pick<ReplicationConfig, 'callMs' | 'imageBytesPerSecond'>,
+): number {
+  return callMs + Math.ceil((bytes * 1000) / imageBytesPerSecond);
+}
 
 /** The defaults with `changes`, relations asserted. */
 export function replicationConfig(changes: Partial<ReplicationConfig> = {}): ReplicationConfig {

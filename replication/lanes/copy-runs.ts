@@ -11,12 +11,15 @@ import type { RunRef } from '../../cell/shard/engine.ts';
 import type { RunDigest } from '../../cell/shard/replicas/replicas.ts';
 import { needsImage } from './copy-needs.ts';
 import { callTarget, timed, type LaneParts } from './lane-parts.ts';
-import { parkRun } from './park-run.ts';
+import { parkAfter, parkRun } from './park-run.ts';
 import { pushImages, unfitReason } from './push-images.ts';
 
 const NO_BYTES = new Uint8Array(0);
 
-/** `undecided`: of a run of the page somebody else is still to decide; the page is tried again later. */
+/**
+ * `undecided`: of a run of the page somebody else is still to decide, or the target cannot take it for now; the page is tried
+ * again later.
+ */
 export type Copied = 'nothing to copy' | 'page' | 'undecided';
 
 /** Sends the next page. */
@@ -46,12 +49,12 @@ export async function copyPage(parts: LaneParts): Promise<Copied> {
 async function proveOnce(parts: LaneParts): Promise<void> {
   const { namespaceId } = parts.state.key;
   if (parts.state.heardMs !== undefined) return;
-  await callTarget(parts, 'asking for nothing', (peer, signal) =>
+  await callTarget(parts, { what: 'asking for nothing' }, (peer, signal) =>
     peer.digests({ namespaceId, runs: [], recompute: false }, signal),
   );
 }
 
-/** False while somebody else is still to decide of one. */
+/** False while one of them is open. */
 async function copySome(parts: LaneParts, runs: readonly RunRef[]): Promise<boolean> {
   const { imageBatch } = parts.config;
   const missing = await missingOf(parts, runs);
@@ -69,7 +72,7 @@ async function missingOf(parts: LaneParts, all: readonly RunRef[]): Promise<read
   const mine = await timed(parts, 'reading digests', (signal) =>
     parts.replicas.digests(runs, { recompute: false }, signal),
   );
-  const theirs = await callTarget(parts, 'asking for digests', (peer, signal) =>
+  const theirs = await callTarget(parts, { what: 'asking for digests' }, (peer, signal) =>
     peer.digests({ namespaceId, runs, recompute: false }, signal),
   );
   return runs.filter((_, i) => differs(mine[i], theirs[i]));
@@ -80,14 +83,20 @@ function differs(mine: RunDigest | undefined, theirs: RunDigest | undefined): bo
   return mine !== undefined && needsImage(mine, theirs);
 }
 
-/** False while somebody else is still to decide of one. */
+/** False while one of them is open. */
 async function sendBatch(parts: LaneParts, runs: readonly RunRef[]): Promise<boolean> {
+  const { state, config } = parts;
   let isDecided = true;
-  for (const { run, upTo, outcome } of await pushImages(parts, runs, { repair: true })) {
+  for (const { run, upTo, outcome, tries } of await pushImages(parts, runs, { repair: true })) {
     const reason = unfitReason(outcome);
     if (outcome.kind === 'undecided') isDecided = false;
-    else if (reason !== undefined) {
-      await parkRun(parts, { ...run, number: upTo, bytes: NO_BYTES, reason });
+    else if (reason === undefined) state.triedWell(run.runId);
+    else {
+      const unfit = { ...run, number: upTo, bytes: NO_BYTES, reason };
+      if (outcome.kind !== 'later') await parkRun(parts, unfit);
+      else if (!(await parkAfter(parts, unfit, Math.min(tries, config.copyTries)))) {
+        isDecided = false;
+      }
     }
   }
   return isDecided;

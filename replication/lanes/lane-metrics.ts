@@ -1,7 +1,16 @@
 /** The series of the lanes to one target, all namespaces together: ids are no labels. */
 import type { Counter, Gauge, Metrics } from '../../kernel/metrics.ts';
 
-const OUTCOMES = ['applied', 'known', 'gap', 'diverged', 'lost', 'refused', 'undecided'] as const;
+const OUTCOMES = [
+  'applied',
+  'known',
+  'gap',
+  'diverged',
+  'lost',
+  'refused',
+  'undecided',
+  'later',
+] as const;
 export type OutcomeKind = (typeof OUTCOMES)[number];
 
 export type LaneMetrics = {

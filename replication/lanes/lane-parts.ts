@@ -29,15 +29,18 @@ export type LaneParts = {
   readonly signal: AbortSignal;
 };
 
+/** What is called, and, where that is not `callMs`, how long it may take. */
+export type CallOptions = { readonly what: string; readonly timeoutMs?: number | undefined };
+
 /** A call to the target: in its turn, and under its deadline. Only its answer says that the target is heard. */
 export async function callTarget<Result>(
   parts: LaneParts,
-  what: string,
+  options: CallOptions,
   call: (peer: ReplicaPeer, signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
   const { slots, signal, state, clock } = parts;
   const answer = await slots.run(signal, () =>
-    timed(parts, what, (inner) => call(parts.peer, inner)),
+    within(parts, options, (inner) => call(parts.peer, inner)),
   );
   state.heardMs = clock.monotonicMs();
   return answer;
@@ -45,9 +48,17 @@ export async function callTarget<Result>(
 
 /** A call into this cell, or any other that takes no turn. */
 export function timed<Result>(
-  { clock, config, signal }: LaneParts,
+  parts: LaneParts,
   what: string,
   call: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
-  return withDeadline(clock, { what, timeoutMs: config.callMs, parent: signal }, call);
+  return within(parts, { what }, call);
+}
+
+function within<Result>(
+  { clock, config, signal }: LaneParts,
+  { what, timeoutMs = config.callMs }: CallOptions,
+  call: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  return withDeadline(clock, { what, timeoutMs, parent: signal }, call);
 }

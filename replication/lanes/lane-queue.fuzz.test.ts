@@ -61,7 +61,7 @@ test.each(Array.from({ length: 30 }, (_, i) => i + 1))(
             if (one.runId === runId && one.number <= upTo) pending.delete(one);
         }
       } else {
-        if (rng.chance(0.5)) queue.resume();
+        if (rng.chance(0.5)) queue.resume(rng.integer(1, 5));
         queue.take({ items: 3, bytes: 100 });
         queue.giveBack();
       }

@@ -61,10 +61,24 @@ describe('the queue of a lane', () => {
     expect(names(queue.take(ALL))).toEqual(['0 6 3 1']);
     queue.giveBack();
     expect([queue.hasPostponed, queue.lowest(0 as ShardId)]).toEqual([true, 1]);
-    queue.resume();
+    queue.resume(9);
     expect(names(queue.take(ALL))).toEqual(['0 1 1 1', '0 2 1 2', '0 5 1 3', '0 6 3 1']);
     expect(queue.hasPostponed).toBe(false);
     queue.giveBack();
+  });
+
+  it('resumes so many runs at a time, those that have waited longest first', () => {
+    const queue = filled('0 1 1 1', '0 2 2 1', '0 3 3 1');
+    for (const one of queue.take(ALL)) queue.postpone(one);
+    queue.landed();
+    queue.resume(1);
+    const [first] = queue.take(ALL);
+    if (first) queue.postpone(first);
+    queue.landed();
+    expect(queue.postponements).toBe(4);
+    queue.resume(2);
+    expect(names(queue.take(ALL))).toEqual(['0 2 2 1', '0 3 3 1']);
+    expect(queue.hasPostponed).toBe(true);
   });
 
   it('forgets what was postponed with its run, or its shard', () => {

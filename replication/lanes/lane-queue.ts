@@ -43,6 +43,7 @@ export class LaneQueue {
   /** Per shard its rows with pending entries, oldest first. */
   readonly #rows = new Map<ShardId, Map<Seq, Row>>();
   #bytes = 0;
+  #postponements = 0;
 
   get size(): number {
     return this.#pending.size;
@@ -126,7 +127,7 @@ export class LaneQueue {
   postpone(entry: LaneEntry): void {
     if (!this.#pending.has(entry)) return;
     const waiting = this.#waitersOf(entry);
-    if (waiting === undefined) this.#postponed.set(entry.runId, [entry]);
+    if (waiting === undefined) this.#putOff(entry.runId, [entry]);
     else waiting.push(entry);
   }
 
@@ -135,17 +136,34 @@ export class LaneQueue {
     const entries = this.#behind.get(runId);
     if (entries === undefined) return;
     this.#behind.delete(runId);
+    this.#putOff(runId, entries);
+  }
+
+  #putOff(runId: string, entries: LaneEntry[]): void {
     this.#postponed.set(runId, entries);
+    this.#postponements += 1;
+  }
+
+  /** How often a run was postponed so far. */
+  get postponements(): number {
+    return this.#postponements;
   }
 
   get hasPostponed(): boolean {
     return this.#postponed.size > 0;
   }
 
-  /** What was postponed goes on, first. */
-  resume(): void {
-    this.#ready = [...[...this.#postponed.values()].flat(), ...this.#ready];
-    this.#postponed.clear();
+  /** What was postponed goes on, first: up to `runs` runs, those that have waited longest. */
+  resume(runs: number): void {
+    const first: LaneEntry[] = [];
+    let left = runs;
+    for (const [runId, entries] of this.#postponed) {
+      if (left === 0) break;
+      left -= 1;
+      first.push(...entries);
+      this.#postponed.delete(runId);
+    }
+    if (first.length > 0) this.#ready = [...first, ...this.#ready];
   }
 
   /** The first waiting entry of up to `count` runs. */

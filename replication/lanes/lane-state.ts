@@ -31,6 +31,8 @@ export class LaneState {
   readonly parked = new Map<string, ParkedRun>();
   /** What an earlier process had parked is among them. */
   lettersRead = false;
+  /** Tries in a row that came to `later`, by run id; of what is queued, or on a page of the copy. */
+  readonly #tries = new Map<string, number>();
   readonly #config: ReplicationConfig;
   readonly #cursors = new Map<ShardId, ShardCursor>();
   /** The last committed row of each open shard; the sender's. */
@@ -63,6 +65,18 @@ export class LaneState {
   closed(shard: ShardId): void {
     this.#cursors.delete(shard);
     this.queue.drop(shard);
+  }
+
+  /** The target could not take the run for now. How often in a row, this time counted. */
+  triedInVain(runId: string): number {
+    const tries = (this.#tries.get(runId) ?? 0) + 1;
+    this.#tries.set(runId, tries);
+    return tries;
+  }
+
+  /** The target has taken something of the run, or it is parked. */
+  triedWell(runId: string): void {
+    this.#tries.delete(runId);
   }
 
   /** Queues an entry if the lane follows its shard. True when that made the lane drop its queue. */
@@ -185,6 +199,7 @@ export class LaneState {
   }
 
   #dropQueue(): void {
+    this.#tries.clear();
     if (!this.isCopying) this.copied = 0;
     for (const [shard, cursor] of this.#cursors) {
       const lowest = this.queue.lowest(shard);

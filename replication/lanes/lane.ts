@@ -8,7 +8,8 @@
  *  1. One turn at a time; none while nothing is to do: an idle lane costs nothing.
  *  2. After a failure it waits, longer each time, and never gives up; new work does not shorten the wait.
  *  3. From the beginning of a push to that of the next one it rests `pushEveryMs`: steps that commit meanwhile share it.
- *  4. What somebody else is to decide of waits by itself, longer each time, and holds up nothing else.
+ *  4. What somebody else is to decide of, or the target cannot take for now, waits by itself, longer each time, and holds up
+ *     nothing else.
  *  5. After `close` nothing is sent and no alarm is left.
  */
 import { setMaxListeners } from 'node:events';
@@ -17,10 +18,10 @@ import { AtollError, toAtollError } from '../../kernel/errors.ts';
 import { backOffMs } from '../../kernel/retry.ts';
 import type { Rng } from '../../kernel/rng.ts';
 import { PUSH_BACK_OFF } from '../config.ts';
-import { copyPage } from './copy-runs.ts';
+import { copyPage, type Copied } from './copy-runs.ts';
 import { timed, type LaneParts } from './lane-parts.ts';
 import type { LaneState } from './lane-state.ts';
-import { nextRepairAt, parkRun, repairParked } from './park-run.ts';
+import { nextRepairAt, parkAfter, parkRun, repairParked } from './park-run.ts';
 import { pushImages, unfitReason } from './push-images.ts';
 import { pushSteps, type PushSize } from './push-steps.ts';
 
@@ -36,7 +37,7 @@ export class Lane {
   #blockedUntilMs = 0;
   /** No push begins before. */
   #restUntilMs = 0;
-  /** Times in a row that something stayed undecided, and when it is tried again. */
+  /** Times in a row that something was postponed, and when it is tried again. */
   #undecided = 0;
   #resumeAtMs: number | undefined;
 
@@ -96,29 +97,46 @@ export class Lane {
     const parts = this.#parts;
     await this.#readLetters();
     this.#resume();
+    const { queue } = parts.state;
+    const before = queue.postponements;
     const beganMs = parts.clock.monotonicMs();
     const pushed = beganMs >= this.#restUntilMs && (await pushSteps(parts, this.#size));
     if (pushed) this.#restUntilMs = beganMs + parts.config.pushEveryMs;
-    if (parts.state.queue.hasPostponed) this.#postpone(true);
+    if (queue.postponements > before) this.#postpone(true);
     if (parts.quota.available(parts.clock.monotonicMs()) === 0) return pushed;
     const repaired = await this.#sendAwaited();
-    const copy = this.#resumeAtMs === undefined ? await copyPage(parts) : 'undecided';
+    const copy = await this.#copy({ answered: pushed || repaired });
     const copied = copy === 'page';
-    this.#postpone(copy === 'undecided' || parts.state.queue.hasPostponed);
+    this.#postpone(copy === 'undecided' || queue.postponements > before);
     return (await repairParked(parts)) || pushed || repaired || copied;
   }
 
-  /** What was postponed is tried again when its time has come. */
-  #resume(): void {
-    const { state, clock } = this.#parts;
-    if (this.#resumeAtMs === undefined || clock.monotonicMs() < this.#resumeAtMs) return;
-    this.#resumeAtMs = undefined;
-    state.queue.resume();
+  /** A page of the copy. Where the target has just answered, its failure is that of the copy alone, which waits. */
+  async #copy({ answered }: { readonly answered: boolean }): Promise<Copied> {
+    if (this.#resumeAtMs !== undefined) return 'undecided';
+    const { metrics, log } = this.#parts;
+    try {
+      return await copyPage(this.#parts);
+    } catch (error) {
+      if (!answered || this.#closing.signal.aborted) throw error;
+      metrics.pushFailures.inc();
+      log.debug({ error: toAtollError(error).message }, 'A page could not be copied.');
+      return 'undecided';
+    }
   }
 
-  #postpone(isUndecided: boolean): void {
-    if (!isUndecided) this.#undecided = 0;
-    else if (this.#resumeAtMs === undefined) {
+  /** What was postponed is tried again when its time has come, a push of it at a time: one that goes well calls the next. */
+  #resume(): void {
+    const { state, clock, config } = this.#parts;
+    if (this.#resumeAtMs !== undefined && clock.monotonicMs() < this.#resumeAtMs) return;
+    this.#resumeAtMs = undefined;
+    state.queue.resume(config.pushItems);
+  }
+
+  #postpone(isAgain: boolean): void {
+    if (!isAgain) {
+      if (!this.#parts.state.queue.hasPostponed) this.#undecided = 0;
+    } else if (this.#resumeAtMs === undefined) {
       this.#undecided += 1;
       const waitMs = backOffMs(PUSH_BACK_OFF, this.#undecided, this.#rng);
       this.#resumeAtMs = this.#parts.clock.monotonicMs() + waitMs;
@@ -133,12 +151,18 @@ export class Lane {
     const sentImages = await pushImages(this.#parts, first, { repair: false });
     for (const [i, sent] of sentImages.entries()) {
       const entry = first[i];
-      const { outcome, upTo, lineage } = sent;
+      const { outcome, upTo, lineage, tries } = sent;
       if (entry === undefined) continue;
+      const { runId } = entry;
       const reason = unfitReason(outcome);
-      if (outcome.kind === 'undecided') state.queue.postponeRun(entry.runId);
-      else if (reason === undefined) state.queue.release(entry.runId, { upTo, lineage });
-      else await parkRun(this.#parts, { ...entry, reason });
+      if (outcome.kind === 'undecided') state.queue.postponeRun(runId);
+      else if (reason === undefined) {
+        state.triedWell(runId);
+        state.queue.release(runId, { upTo, lineage });
+      } else if (outcome.kind !== 'later') await parkRun(this.#parts, { ...entry, reason });
+      else if (!(await parkAfter(this.#parts, { ...entry, reason }, tries))) {
+        state.queue.postponeRun(runId);
+      }
     }
     return true;
   }

@@ -33,8 +33,21 @@ export async function parkRun(parts: LaneParts, unfit: Unfit): Promise<void> {
   const repairAt = at + config.repairAfterMs;
   state.parked.set(runId, { workflowId, runId, letters, repairs: 0, repairAt });
   state.queue.dropRun(runId);
+  state.triedWell(runId);
   parts.metrics.parked.inc();
   log.warn({ workflowId, runId, transition: number, reason }, 'A run is parked: not replicated.');
+}
+
+/**
+ * The target cannot take the run for now: parks it if that was so `tries` times in a row, and there is room for one more. False:
+ * it is to be tried again.
+ */
+export async function parkAfter(parts: LaneParts, unfit: Unfit, tries: number): Promise<boolean> {
+  const { state, config } = parts;
+  const isEnough = state.triedInVain(unfit.runId) >= tries;
+  if (!isEnough || state.parked.size >= config.parkedRuns) return false;
+  await parkRun(parts, unfit);
+  return true;
 }
 
 /** When the next repair is due; undefined when nothing is parked. */

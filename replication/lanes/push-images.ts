@@ -10,8 +10,9 @@ import { toAtollError } from '../../kernel/errors.ts';
 import { isDamage } from '../../cell/shard/damage.ts';
 import { NO_LINEAGE, type Lineage } from '../../cell/history/lineage.ts';
 import type { ApplyOutcome, RunImage } from '../../cell/shard/replicas/replicas.ts';
-import { callTarget, timed, type LaneParts } from './lane-parts.ts';
-import { settledElsewhere } from './settle-lost.ts';
+import { timed, type LaneParts } from './lane-parts.ts';
+import { NEVER, sendImages, type Answer } from './send-images.ts';
+import { settledOrOpen } from './settle-lost.ts';
 import { encodeImage } from '../step-codec.ts';
 
 export type RunName = { readonly workflowId: string; readonly runId: string };
@@ -22,6 +23,8 @@ export type SentImage = {
   /** Of the branch that the image is. */
   readonly lineage: Lineage;
   readonly outcome: ApplyOutcome;
+  /** Where it is `later`: after how many such tries in a row the run is to be parked. */
+  readonly tries: number;
 };
 
 /** Why the run is not whole at the target now; undefined when it is, or its branch lost there. */
@@ -35,6 +38,7 @@ export function unfitReason(outcome: ApplyOutcome): string | undefined {
     case 'diverged':
     case 'undecided':
       return `the target answered ${outcome.kind} to an image`;
+    case 'later':
     case 'refused':
       return outcome.reason;
   }
@@ -49,35 +53,27 @@ export async function pushImages(
   runs: readonly RunName[],
   { repair }: { readonly repair: boolean },
 ): Promise<readonly SentImage[]> {
-  const { state, config, quota, clock, metrics } = parts;
-  const { namespaceId } = state.key;
+  const { config, quota, clock, metrics } = parts;
   const fetched = await Promise.all(runs.map((run) => fetchImage(parts, run)));
   const fit = fetched.filter((one) => one.bytes !== undefined);
   const images = fit.flatMap(({ bytes }) => bytes ?? []);
   if (images.length > 0) quota.spend(images.length * config.imageItems, clock.monotonicMs());
-  const answers =
-    images.length === 0
-      ? []
-      : [
-          ...(await callTarget(parts, 'pushing images', (peer, signal) =>
-            peer.pushImages({ namespaceId, images, repair }, signal),
-          )),
-        ];
+  const answers = [...(await sendImages(parts, images, { repair }))];
   metrics.images.inc(images.length);
   metrics.imageBytes.inc(images.reduce((sum, { length }) => sum + length, 0));
   for (const [i, { image }] of fit.entries()) {
-    if (answers[i]?.kind !== 'undecided' || image === undefined) continue;
-    const elsewhere = await settledElsewhere(parts, (replicas, s) =>
+    if (answers[i]?.outcome.kind !== 'undecided' || image === undefined) continue;
+    const elsewhere = await settledOrOpen(parts, (replicas, s) =>
       replicas.adopt(image, { repair: false }, s),
     );
-    if (elsewhere === 'settled') answers[i] = { kind: 'lost' };
+    if (elsewhere === 'settled') answers[i] = { outcome: { kind: 'lost' }, tries: NEVER };
   }
   const byRun = new Map(fit.map(({ run }, i) => [run.runId, answers[i]]));
   return fetched.map(({ run, upTo, image, outcome }) => ({
     run,
     upTo,
     lineage: image?.state.lineage ?? NO_LINEAGE,
-    outcome: outcome ?? byRun.get(run.runId) ?? unanswered(),
+    ...(outcome ? { outcome, tries: NEVER } : (byRun.get(run.runId) ?? unanswered())),
   }));
 }
 
@@ -110,10 +106,12 @@ async function fetchImage(parts: LaneParts, run: RunName): Promise<Fetched> {
     }
     // What cannot be read here stops nothing else.
     if (isDamage(error)) return { run, upTo: 0, outcome: { kind: 'refused', reason: message } };
-    throw error;
+    parts.signal.throwIfAborted();
+    return { run, upTo: 0, outcome: { kind: 'later', reason: message } };
   }
 }
 
-function unanswered(): ApplyOutcome {
-  return { kind: 'refused', reason: 'the target gave no answer for this image' };
+function unanswered(): Answer {
+  const reason = 'the target gave no answer for this image';
+  return { outcome: { kind: 'refused', reason }, tries: NEVER };
 }

@@ -6,7 +6,8 @@
  *  2. After `gap` or `diverged` the run's later steps wait for its image.
  *  3. A step that somebody else is to decide of postpones its own run alone; if it is of the branch that leads here, its
  *     run goes whole instead.
- *  4. A push that is refused as a whole for what is in it is cut down to single steps; a single one that goes on being
+ *  4. A step that the target cannot take for now postpones its own run alone, which is parked when that lasts.
+ *  5. A push that is refused as a whole for what is in it is cut down to single steps; a single one that goes on being
  *     refused is dead-lettered, so that it stops its own run alone.
  */
 import { AtollError, toAtollError, type ErrorCode } from '../../kernel/errors.ts';
@@ -14,8 +15,8 @@ import type { ApplyOutcome } from '../../cell/shard/replicas/replicas.ts';
 import { backlogOf } from './lane-backlog.ts';
 import type { LaneEntry } from './lane-queue.ts';
 import { callTarget, type LaneParts } from './lane-parts.ts';
-import { parkRun } from './park-run.ts';
-import { settledElsewhere } from './settle-lost.ts';
+import { parkAfter, parkRun } from './park-run.ts';
+import { settledOrOpen } from './settle-lost.ts';
 import { decodeReplicatedStep } from '../step-codec.ts';
 
 /** Errors that may be the fault of what was sent. */
@@ -48,7 +49,9 @@ export async function pushSteps(parts: LaneParts, size: PushSize): Promise<boole
   metrics.pushes.inc();
   metrics.pushBytes.inc(steps.reduce((sum, { length }) => sum + length, 0));
   try {
-    const outcomes = await callTarget(parts, 'pushing steps', (peer, s) => peer.pushSteps(push, s));
+    const outcomes = await callTarget(parts, { what: 'pushing steps' }, (peer, s) =>
+      peer.pushSteps(push, s),
+    );
     if (outcomes.length !== entries.length) {
       throw new AtollError('internal', `${entries.length} steps, ${outcomes.length} answers`);
     }
@@ -64,13 +67,18 @@ export async function pushSteps(parts: LaneParts, size: PushSize): Promise<boole
   return true;
 }
 
+/** A step, and why it was not applied. */
+type Told = { readonly entry: LaneEntry; readonly reason: string };
+
 async function settle(
   parts: LaneParts,
   entries: readonly LaneEntry[],
   outcomes: readonly ApplyOutcome[],
 ): Promise<void> {
-  const { queue, parked } = parts.state;
-  const unfit: (LaneEntry & { readonly reason: string })[] = [];
+  const { state } = parts;
+  const { queue, parked } = state;
+  const unfit: Told[] = [];
+  const later: Told[] = [];
   const undecided: LaneEntry[] = [];
   for (const [i, entry] of entries.entries()) {
     const outcome = outcomes[i];
@@ -81,21 +89,42 @@ async function settle(
       case 'known':
       case 'lost':
         queue.settle(entry);
+        state.triedWell(entry.runId);
         break;
       case 'gap':
       case 'diverged':
-        if (!unfit.some(({ runId }) => runId === entry.runId)) queue.hold(entry);
+        if (!unfit.some((one) => one.entry.runId === entry.runId)) queue.hold(entry);
         break;
       case 'undecided':
         undecided.push(entry);
         break;
+      case 'later':
+        later.push({ entry, reason: outcome.reason });
+        break;
       case 'refused':
-        unfit.push({ ...entry, reason: outcome.reason });
+        unfit.push({ entry, reason: outcome.reason });
         break;
     }
   }
-  for (const one of unfit) if (!parked.has(one.runId)) await parkRun(parts, one);
+  for (const one of unfit) {
+    if (!parked.has(one.entry.runId)) await parkRun(parts, { ...one.entry, reason: one.reason });
+  }
   await settleUndecided(parts, undecided);
+  await postponeLater(parts, later);
+}
+
+/** Behind the first step of a run that the target cannot take for now its others wait, too. */
+async function postponeLater(parts: LaneParts, told: readonly Told[]): Promise<void> {
+  const tried = new Set<string>();
+  for (const { entry, reason } of told) {
+    const { runId } = entry;
+    if (!tried.has(runId)) {
+      await parkAfter(parts, { ...entry, reason }, parts.config.laterTries);
+    }
+    tried.add(runId);
+    // What is parked is pending no more.
+    parts.state.queue.postpone(entry);
+  }
 }
 
 /** In the order of each run: behind one that is not settled nothing is tried. */
@@ -108,7 +137,7 @@ async function settleUndecided(parts: LaneParts, entries: readonly LaneEntry[]):
       continue;
     }
     const step = decodeReplicatedStep(entry.bytes);
-    const elsewhere = await settledElsewhere(parts, async (replicas, signal) => {
+    const elsewhere = await settledOrOpen(parts, async (replicas, signal) => {
       const [outcome] = await replicas.apply([step], signal);
       return outcome;
     });

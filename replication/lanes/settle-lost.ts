@@ -11,11 +11,24 @@ import { timed, type LaneParts } from './lane-parts.ts';
 /** `ours`: it is of the branch that this cell has, and acts on. `open`: somebody is still to decide of it. */
 export type Elsewhere = 'settled' | 'ours' | 'open';
 
+/** The same, where what fails is open still: it holds up nothing else. @throws the signal's reason once the lane is closed */
+export async function settledOrOpen(
+  parts: LaneParts,
+  apply: (replicas: Replicas, signal: AbortSignal) => Promise<ApplyOutcome | undefined>,
+): Promise<Elsewhere> {
+  try {
+    return await settledElsewhere(parts, apply);
+  } catch {
+    parts.signal.throwIfAborted();
+    return 'open';
+  }
+}
+
 /**
  * What becomes of it. If this cell acts it applies what lost itself, once its own branch has given way; if a third one
  * does, the lane to that one brings it.
  */
-export async function settledElsewhere(
+async function settledElsewhere(
   parts: LaneParts,
   apply: (replicas: Replicas, signal: AbortSignal) => Promise<ApplyOutcome | undefined>,
 ): Promise<Elsewhere> {

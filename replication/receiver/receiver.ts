@@ -9,7 +9,8 @@
  *     may be behind is looked at once more before it is said so.
  *  2. What is inside must be of the namespace that the call names: otherwise the whole call is refused, nothing of it is done.
  *  3. Nothing of an epoch that this cell's map has not reached: the map is the judge of epochs, not a peer (D8).
- *  4. A step or image that cannot be read is refused by itself; the others of its call go on.
+ *  4. A step or image that cannot be read is refused by itself, and one that cannot be taken has its own outcome; the others of
+ *     its call go on. A call that rejects says something of the whole call.
  *  5. `applied` and `known` mean durable here.
  */
 import type { RunRef } from '../../cell/shard/engine.ts';
@@ -20,6 +21,7 @@ import type {
   RunDigest,
   RunImage,
 } from '../../cell/shard/replicas/replicas.ts';
+import { oneOutcome } from '../../cell/shard/replicas/item-outcome.ts';
 import type { Seq, ShardId } from '../../cell/storage/shard-log.ts';
 import type { Namespace } from '../../fleet/map.ts';
 import { AtollError, toAtollError } from '../../kernel/errors.ts';
@@ -75,8 +77,9 @@ export class Receiver {
     const highest = Math.max(0, ...images.map(({ state }) => state.epoch));
     await this.#admit(source, push.namespaceId, highest);
     for (const { state } of images) assertOf(push.namespaceId, state.namespaceId);
+    const { replicas } = this.#parts;
     const outcomes = await Promise.all(
-      images.map((image) => this.#parts.replicas.adopt(image, push, signal)),
+      images.map((image) => oneOutcome(signal, () => replicas.adopt(image, push, signal))),
     );
     this.#parts.reports.heard(source, []);
     return weave(read, outcomes);
@@ -115,7 +118,7 @@ export class Receiver {
       );
     }
     for (const run of runs) assertOf(namespaceId, run.namespaceId);
-    return Promise.all(runs.map((run) => replicas.remove(run, signal)));
+    return Promise.all(runs.map((run) => oneOutcome(signal, () => replicas.remove(run, signal))));
   }
 
   async runs(

@@ -14,7 +14,7 @@ import {
   RUNS,
   type ReplicationMethod,
 } from '../../wire/atoll/replication.ts';
-import type { ReplicationConfig } from '../config.ts';
+import { imagesMs, type ReplicationConfig } from '../config.ts';
 import type { ImagePush, LaneBacklog, ReplicaPeer, RunsPage, StepPush } from '../peer.ts';
 import type { CellCalls } from './cell-calls.ts';
 import {
@@ -47,7 +47,7 @@ export class PeerClient implements ReplicaPeer {
 
   async pushSteps(push: StepPush, signal: AbortSignal): Promise<readonly ApplyOutcome[]> {
     const request = { ...backlogToWire(push), steps: push.steps };
-    const { outcomes } = await this.#call(PUSH_STEPS, request, signal);
+    const { outcomes } = await this.#call(PUSH_STEPS, request, { signal });
     return outcomes.map(outcomeFromWire);
   }
 
@@ -60,7 +60,7 @@ export class PeerClient implements ReplicaPeer {
         outcomes.push(await this.#pushParts({ namespaceId, repair }, first, signal));
         continue;
       }
-      const answer = await this.#call(PUSH_IMAGES, { ...push, images: group }, signal);
+      const answer = await this.#call(PUSH_IMAGES, { ...push, images: group }, { signal });
       if (answer.outcomes.length !== group.length) throw miscounted();
       outcomes.push(...answer.outcomes.map(outcomeFromWire));
     }
@@ -75,7 +75,7 @@ export class PeerClient implements ReplicaPeer {
     },
     signal: AbortSignal,
   ): Promise<readonly (RunDigest | undefined)[]> {
-    const { digests } = await this.#call(DIGESTS, ask, signal);
+    const { digests } = await this.#call(DIGESTS, ask, { signal });
     if (digests.length !== ask.runs.length) throw miscounted();
     return ask.runs.map((run, i) => digestFromWire(run, digests[i]));
   }
@@ -85,7 +85,7 @@ export class PeerClient implements ReplicaPeer {
     signal: AbortSignal,
   ): Promise<readonly ApplyOutcome[]> {
     const request = { namespaceId, runs: runs.map(accusedToWire) };
-    const { outcomes } = await this.#call(REMOVE, request, signal);
+    const { outcomes } = await this.#call(REMOVE, request, { signal });
     if (outcomes.length !== runs.length) throw miscounted();
     return outcomes.map(outcomeFromWire);
   }
@@ -99,13 +99,13 @@ export class PeerClient implements ReplicaPeer {
     },
     signal: AbortSignal,
   ): Promise<RunsPage> {
-    const page = await this.#call(RUNS, { ...ask, after: ask.after ?? '' }, signal);
+    const page = await this.#call(RUNS, { ...ask, after: ask.after ?? '' }, { signal });
     const next = page.next === '' ? undefined : page.next;
     return { runs: runsFromWire(ask.namespaceId, page.runs), next, shards: page.shards };
   }
 
   probe(backlogs: readonly LaneBacklog[], signal: AbortSignal): Promise<{ readonly now: number }> {
-    return this.#call(PROBE, { backlogs: backlogs.map(backlogToWire) }, signal);
+    return this.#call(PROBE, { backlogs: backlogs.map(backlogToWire) }, { signal });
   }
 
   async #pushParts(
@@ -119,7 +119,9 @@ export class PeerClient implements ReplicaPeer {
     for (let index = 0; index < count; index += 1) {
       const bytes = image.subarray(index * size, (index + 1) * size);
       const part = { ...of, upload, index, count, bytes };
-      const { outcomes } = await this.#call(PUSH_IMAGE_PART, part, signal);
+      // With the last part the whole image is stored there: that, too, takes as long as it is large.
+      const timeoutMs = imagesMs(index === count - 1 ? image.length : 0, this.#config);
+      const { outcomes } = await this.#call(PUSH_IMAGE_PART, part, { signal, timeoutMs });
       const [outcome] = outcomes;
       if (outcome !== undefined) return outcomeFromWire(outcome);
     }
@@ -130,9 +132,11 @@ export class PeerClient implements ReplicaPeer {
   #call<Request, Response>(
     method: ReplicationMethod<Request, Response>,
     request: Request,
-    signal: AbortSignal,
+    {
+      signal,
+      timeoutMs = this.#config.callMs,
+    }: { readonly signal: AbortSignal; readonly timeoutMs?: number },
   ): Promise<Response> {
-    const timeoutMs = this.#config.callMs;
     return this.#calls.call(this.#cellId, method, { request, signal, timeoutMs });
   }
 }

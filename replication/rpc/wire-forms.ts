@@ -33,13 +33,15 @@ const OUTCOMES = [
   'lost',
   'refused',
   'undecided',
+  // Only at the end: a release that does not know the last ones takes the whole call for failed, and sends it again.
+  'later',
 ] as const;
 
 export function outcomeToWire(outcome: ApplyOutcome): WireOutcome {
   return {
     kind: OUTCOMES.indexOf(outcome.kind),
     have: outcome.kind === 'gap' ? outcome.have : 0,
-    reason: outcome.kind === 'refused' ? outcome.reason : '',
+    reason: 'reason' in outcome ? outcome.reason : '',
   };
 }
 
@@ -50,6 +52,7 @@ export function outcomeFromWire(wire: WireOutcome): ApplyOutcome {
     case 'gap':
       return { kind, have: wire.have };
     case 'refused':
+    case 'later':
       return { kind, reason: wire.reason };
     case '':
       throw new AtollError('unimplemented', `an outcome of kind ${wire.kind} is not known here`);

@@ -22,7 +22,7 @@ export const CONTROL_PREFIX = `${CONTROL}/`;
 const messages = new MessagePackage(PACKAGE, {
   Empty: {},
   Run: { workflowId: [1, 'string'], runId: [2, 'string'] },
-  // kind: 1 applied, 2 known, 3 gap, 4 diverged, 5 lost, 6 refused, 7 undecided
+  // kind: 1 applied, 2 known, 3 gap, 4 diverged, 5 lost, 6 refused, 7 undecided, 8 later
   Outcome: { kind: [1, 'uint32'], have: [2, 'uint64'], reason: [3, 'string'] },
   Outcomes: { outcomes: [1, 'Outcome[]'] },
   PushSteps: {

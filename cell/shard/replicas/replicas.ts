@@ -41,6 +41,8 @@ export type ApplyOutcome =
   | { readonly kind: 'lost' }
   /** It lost, too, but this cell does not act: its inputs are still to be applied by the one that does. */
   | { readonly kind: 'undecided' }
+  /** Not now, for this reason, which passes by itself: nothing is known of it, it is to be sent again, and no other is held up. */
+  | { readonly kind: 'later'; readonly reason: string }
   /** Cannot be applied: the run is parked here and the transition is to be dead-lettered, with this reason. */
   | { readonly kind: 'refused'; readonly reason: string };
 

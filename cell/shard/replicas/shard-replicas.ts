@@ -4,10 +4,11 @@
  * Invariants
  *  1. Steps of one run are decided one after another, those of different runs at once; an outcome is told once all that it
  *     rests on is durable.
- *  2. An image, a digest and a "nothing there" are proven current (PROTOCOLS 4).
+ *  2. What a workflow id's steps throw is the outcome of those alone (item-outcome.ts).
+ *  3. An image, a digest and a "nothing there" are proven current (PROTOCOLS 4).
  */
 import type { Clock } from '../../../kernel/clock.ts';
-import { orAbort } from '../../../kernel/deadline.ts';
+import { orAbort, withDeadline } from '../../../kernel/deadline.ts';
 import { toAtollError } from '../../../kernel/errors.ts';
 import { invariant } from '../../../kernel/invariant.ts';
 import type { Rng } from '../../../kernel/rng.ts';
@@ -17,6 +18,7 @@ import { bounded } from '../bounded.ts';
 import { isDamage } from '../damage.ts';
 import { DigestReader, isSameDigest } from './digest-reader.ts';
 import type { RunRef, Target } from '../engine.ts';
+import { orOutcome } from './item-outcome.ts';
 import type { LossBook } from './loss-book.ts';
 import type { Ownership } from '../ownership.ts';
 import { decodeRecord } from '../log/record-codec.ts';
@@ -91,7 +93,11 @@ export class ShardReplicas implements Replicas {
   ): Promise<readonly ApplyOutcome[]> {
     const outcomes = new Map<ReplicatedStep, ApplyOutcome>();
     const groups = [...grouped(steps).values()].map(async (own) => {
-      const taken = await this.#applyInOrder(own, signal);
+      const taken = await orOutcome(
+        signal,
+        () => this.#applyInOrder(own, signal),
+        (outcome) => own.map(() => outcome),
+      );
       for (const [i, step] of own.entries()) {
         const outcome = taken[i];
         if (outcome) outcomes.set(step, outcome);
@@ -110,7 +116,7 @@ export class ShardReplicas implements Replicas {
     { repair }: { readonly repair: boolean },
     signal: AbortSignal,
   ): Promise<ApplyOutcome> {
-    const ownership = await this.#host.ownership(image.state, signal);
+    const ownership = await this.#ownerSoon(image.state, signal);
     if (image.replaces !== undefined) return this.#replace(ownership, image, signal);
     const writer = new ReplicaWriter(ownership, this.#writing);
     try {
@@ -254,6 +260,12 @@ export class ShardReplicas implements Replicas {
     return false;
   }
 
+  /** Waits for an owner no longer than for a statement: the others of the call are to be answered in time. */
+  #ownerSoon(target: Target, signal: AbortSignal): Promise<Ownership> {
+    const options = { what: 'waiting for a shard', timeoutMs: this.#deadlineMs, parent: signal };
+    return withDeadline(this.#clock, options, (inner) => this.#host.ownership(target, inner));
+  }
+
   /** Steps of one workflow id: decided together, told when durable. */
   async #applyInOrder(
     steps: readonly ReplicatedStep[],
@@ -261,7 +273,7 @@ export class ShardReplicas implements Replicas {
   ): Promise<readonly ApplyOutcome[]> {
     const [first] = steps;
     if (!first) return [];
-    const ownership = await this.#host.ownership(first.transition, signal);
+    const ownership = await this.#ownerSoon(first.transition, signal);
     const taken = await new ReplicaWriter(ownership, this.#writing).take(steps, signal);
     // Settled in the order in which they were decided: most of them ride in one batch.
     for (const { durable, whenDurable } of taken) {
