@@ -85,6 +85,8 @@ export type DigestDifference = {
   readonly runId: string;
   /** `missing` at the other cell, `extra` there, `unreadable` in one of them, or what of the digest differs. */
   readonly what: 'missing' | 'extra' | 'unreadable' | 'history' | 'state' | 'execution';
+  /** Where a repair was asked for and did not mend it: what kept it from that, if anything was said. */
+  readonly why?: string | undefined;
 };
 
 export type VerifyAsk = {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { AtollError } from '../../kernel/errors.ts';
 import { ServedCellControl } from '../control/cell-control.ts';
 import { replicationConfig } from '../config.ts';
 import type { VerifyReport } from '../control/control.ts';
@@ -94,6 +95,44 @@ describe('the comparer', () => {
     expect(found).toMatchObject({ equal: 445, repaired: 0 });
     expect(await verify(true)).toMatchObject({ differences: 5, repaired: 5 });
     expect(await verify(false)).toMatchObject({ equal: 450, differences: 0 });
+  });
+
+  it('mends the others where one cannot be mended, and says why', async () => {
+    const { replicas } = cells.b;
+    for (const i of [1, 2, 3]) replicas.forget(runRef(i));
+    for (const n of ['s', 't']) replicas.write(runRef(n), { epoch: 1, text: 'x' });
+    const adopt = replicas.adopt.bind(replicas);
+    replicas.adopt = async (image) => {
+      if (image.state.runId === 'run-2') throw new AtollError('unavailable', 'not run-2');
+      return adopt(image);
+    };
+    const remove = replicas.remove.bind(replicas);
+    replicas.remove = async (run) => {
+      if (run.runId === 'run-s') throw new AtollError('unavailable', 'not run-s');
+      return remove(run);
+    };
+    const { different, ...report } = await verify(true);
+    expect(report).toMatchObject({ differences: 5, repaired: 3 });
+    expect(different.filter(({ why }) => why !== undefined)).toEqual([
+      { workflowId: 'w-2', runId: 'run-2', what: 'missing', why: 'not run-2' },
+      { workflowId: 'w-s', runId: 'run-s', what: 'extra', why: 'not run-s' },
+    ]);
+  });
+
+  it('finds an image that breaks a whole call of a repair, by itself', async () => {
+    for (const i of [1, 2, 3]) cells.b.replicas.forget(runRef(i));
+    const { out } = cells.a;
+    const pushImages = out.pushImages.bind(out);
+    out.pushImages = async (push, signal) => {
+      const isIn = push.images.some((one) => Buffer.from(one).includes('run-2'));
+      if (isIn) throw new AtollError('internal', 'it broke');
+      return pushImages(push, signal);
+    };
+    const { different, repaired } = await verify(true);
+    expect(repaired).toBe(2);
+    expect(different.filter(({ why }) => why !== undefined)).toMatchObject([
+      { runId: 'run-2', why: 'it broke' },
+    ]);
   });
 
   it('finds a run that only the other side has', async () => {

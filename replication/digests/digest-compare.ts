@@ -16,7 +16,7 @@ import type { RunRef } from '../../cell/shard/engine.ts';
 import type { Seq, ShardId } from '../../cell/storage/shard-log.ts';
 import type { DigestDifference, VerifyReport } from '../control/control.ts';
 import type { DigestVerdict } from './digest-verdict.ts';
-import { removeRuns, replaceRuns } from './repair-runs.ts';
+import { removeRuns, replaceRuns, type NotMended } from './repair-runs.ts';
 import { RunLooker, type ComparerParts, type Looked, type OpenRun } from './run-looker.ts';
 
 export type CompareAsk = {
@@ -227,23 +227,33 @@ export class DigestComparer {
     let open = different;
     for (let repair = 1; open.length > 0 && repair <= REPAIRS; repair += 1) {
       const mending = { ...parts, namespaceId, batch: config.imageBatch };
-      await replaceRuns(
-        open.filter(({ verdict }) => verdict !== 'extra'),
-        mending,
-        signal,
-      );
-      await removeRuns(
-        open.filter(({ verdict }) => verdict === 'extra'),
-        mending,
-        signal,
-      );
+      const isExtra = ({ verdict }: Looked) => verdict === 'extra';
+      const failed = [
+        ...(await replaceRuns(
+          open.filter((one) => !isExtra(one)),
+          mending,
+          signal,
+        )),
+        ...(await removeRuns(open.filter(isExtra), mending, signal)),
+      ];
       const looked = await this.#settled(
         open.map(({ run }) => run),
         signal,
       );
       this.#tally.repaired += looked.filter(({ verdict }) => isMended(verdict)).length;
       open = looked.filter(({ verdict }) => isDifference(verdict));
+      this.#explain(open, failed);
     }
+  }
+
+  /** Says of those that are different still why the last repair did not mend them. */
+  #explain(open: readonly Looked[], failed: readonly NotMended[]): void {
+    const whys = new Map(failed.map(({ runId, why }) => [runId, why]));
+    const isOpen = new Set(open.map(({ run }) => run.runId));
+    this.#tally.different = this.#tally.different.map((one) => {
+      const why = whys.get(one.runId);
+      return why === undefined || !isOpen.has(one.runId) ? one : { ...one, why };
+    });
   }
 
   #report(different: readonly Looked[]): void {

@@ -24,6 +24,7 @@ import {
   laneToWire,
   outcomeToWire,
   runsFromWire,
+  verifyToWire,
 } from './wire-forms.ts';
 
 export type ReplicationHandlerParts = {
@@ -122,7 +123,7 @@ function controlRoutes(control: CellControl): [string, Serve][] {
       await control.observe(ask, signal);
       return {};
     }),
-    route(api.VERIFY, (ask, _, signal) => control.verify(ask, signal)),
+    route(api.VERIFY, async (ask, _, signal) => verifyToWire(await control.verify(ask, signal))),
     route(api.ESTIMATE_LOSS, async (ask, _, signal) => ({
       estimates: (await control.estimateLoss(ask, signal)).map(estimateToWire),
     })),

@@ -146,11 +146,17 @@ export function laneFromWire(wire: WireLaneStatus): LaneStatus {
   };
 }
 
+export function verifyToWire(report: VerifyReport): WireVerifyReport {
+  const different = report.different.map(({ why = '', ...rest }) => ({ ...rest, why }));
+  return { ...report, different };
+}
+
 export function verifyFromWire(wire: WireVerifyReport): VerifyReport {
-  const different = wire.different.map(({ workflowId, runId, what }) => ({
+  const different = wire.different.map(({ workflowId, runId, what, why }) => ({
     workflowId,
     runId,
     what: what as DigestDifference['what'],
+    ...(why === '' ? {} : { why }),
   }));
   return { ...wire, different };
 }

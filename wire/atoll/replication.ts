@@ -103,7 +103,12 @@ const messages = new MessagePackage(PACKAGE, {
     changed: [4, 'bool'],
     stored: [5, 'bool'],
   },
-  Difference: { workflowId: [1, 'string'], runId: [2, 'string'], what: [3, 'string'] },
+  Difference: {
+    workflowId: [1, 'string'],
+    runId: [2, 'string'],
+    what: [3, 'string'],
+    why: [4, 'string'],
+  },
   VerifyReport: {
     compared: [1, 'uint64'],
     equal: [2, 'uint64'],
@@ -189,6 +194,7 @@ export type WireVerifyReport = {
     readonly workflowId: string;
     readonly runId: string;
     readonly what: string;
+    readonly why: string;
   }[];
   readonly differences: number;
   readonly moving: number;
