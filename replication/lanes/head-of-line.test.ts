@@ -1,6 +1,6 @@
 /** One run that the target cannot take: those beside it go on. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { ApplyOutcome, ReplicatedStep, RunImage } from '../../cell/shard/replicas/replicas.ts';
+import type { RunImage } from '../../cell/shard/replicas/replicas.ts';
 import { sleep } from '../../kernel/clock.ts';
 import { AtollError, type ErrorCode } from '../../kernel/errors.ts';
 import { imagesMs } from '../config.ts';
@@ -100,23 +100,15 @@ describe('a lane', () => {
   it('brings the steps for the other shards while one of the target has stopped', async () => {
     const { a, b } = make();
     await cells.settle();
-    const apply = b.replicas.apply.bind(b.replicas);
-    const isStopped = ({ transition }: ReplicatedStep) =>
-      b.replicas.shardOf(transition.runId) === 0;
-    const later: ApplyOutcome = { kind: 'later', reason: 'shard 0 is not served here' };
-    b.replicas.apply = async (steps) => {
-      const taken = await apply(steps.filter((one) => !isStopped(one)));
-      let next = 0;
-      return steps.map((one) => (isStopped(one) ? later : (taken[next++] ?? later)));
-    };
+    const ids = every(3_000).map((n) => `run-${n}`);
+    for (const id of ids) if (b.replicas.shardOf(id) === 0) b.replicas.later.add(id);
     for (const text of ['x', 'y']) {
       for (const i of every(3_000)) a.replicas.write(runRef(i), { epoch: 1, text });
       await cells.clock.advanceSettled(2_000);
     }
-    const ids = every(3_000).map((i) => `run-${i}`);
-    const others = ids.filter((id) => b.replicas.shardOf(id) !== 0);
+    const others = ids.filter((id) => !b.replicas.later.has(id));
     expect(others.filter((id) => b.replicas.have(id) !== 2)).toEqual([]);
-    b.replicas.apply = apply;
+    b.replicas.later.clear();
     await cells.clock.advanceSettled(8_000);
     expect(cells.status()).toMatchObject({ kind: 'tail', pending: 0, parked: 0 });
     expect(b.replicas.dump()).toEqual(a.replicas.dump());

@@ -8,6 +8,8 @@ import { namespaceOf } from '../testing/stub-map.ts';
 import { NS, runRef, TwoCells, type CellOfTest } from '../testing/two-cells.ts';
 
 const RUNS = 12;
+/** What waits for long is not parked, so that a position alone says what is there. */
+const NEVER_PARKED = { laterTries: 1e6, copyTries: 1e6 };
 const SEEDS = Array.from({ length: 40 }, (_, i) => i + 1);
 /** All faults seen over all seeds: a kind that never struck proves nothing. */
 const struck = new Map<string, number>();
@@ -47,9 +49,12 @@ test.each(SEEDS)(
     const small = rng.chance(0.5);
     const cells = new TwoCells({
       seed,
-      config: small
-        ? { laneQueueBytes: 6_000, pushBytes: 2_000, pushItems: 7, logPageRows: 2 }
-        : { pushItems: 20 },
+      config: {
+        ...NEVER_PARKED,
+        ...(small
+          ? { laneQueueBytes: 6_000, pushBytes: 2_000, pushItems: 7, logPageRows: 2 }
+          : { pushItems: 20 }),
+      },
     });
     const { a, b } = cells;
     const written = new Map<string, number[]>();
@@ -71,6 +76,7 @@ test.each(SEEDS)(
     for (const cell of [a, b]) {
       cell.replicas.failure = undefined;
       cell.replicas.undecided.clear();
+      cell.replicas.later.clear();
     }
     await cells.settle();
     assertPositions(cells, written);
@@ -93,6 +99,8 @@ async function disturb(rng: SeededRng, cells: TwoCells): Promise<void> {
   if (rng.chance(0.2)) b.replicas.failure = undefined;
   if (rng.chance(0.1)) b.replicas.undecided.add(`run-${rng.integer(1, RUNS)}`);
   if (rng.chance(0.1)) b.replicas.undecided.clear();
+  if (rng.chance(0.15)) b.replicas.later.add(`run-${rng.integer(1, RUNS)}`);
+  if (rng.chance(0.1)) b.replicas.later.clear();
 }
 
 function failing(rng: SeededRng, chance: number) {
@@ -103,7 +111,7 @@ test.each(SEEDS.slice(0, 20))(
   'seed %i: after failovers both ways both sides hold one branch',
   async (seed) => {
     const rng = new SeededRng(seed * 1_000);
-    const cells = new TwoCells({ seed, config: { laneBudgetMs: 8_000 } });
+    const cells = new TwoCells({ seed, config: { ...NEVER_PARKED, laneBudgetMs: 8_000 } });
     const { a, b, map } = cells;
     let [active, epoch]: [CellOfTest, number] = [a, 1];
     a.out.fate = () => fate(rng, 1);
@@ -124,6 +132,7 @@ test.each(SEEDS.slice(0, 20))(
       cell.out.fate = () => NO_FAULT;
       cell.replicas.failure = undefined;
       cell.replicas.undecided.clear();
+      cell.replicas.later.clear();
     }
     await cells.settle();
     expect(b.replicas.dump()).toEqual(a.replicas.dump());

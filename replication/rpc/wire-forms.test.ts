@@ -12,7 +12,6 @@ import {
   outcomeToWire,
 } from './wire-forms.ts';
 
-
 describe('what is missing, on the way between cells', () => {
   const copy = { copied: 3, total: 9, seeded: false };
   const backlogs: readonly LaneBacklog[] = [

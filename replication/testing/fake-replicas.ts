@@ -30,6 +30,7 @@ type Shard = {
 };
 
 const NO_EVENTS = new Uint8Array(0);
+const LATER: ApplyOutcome = { kind: 'later', reason: 'its shard has stopped' };
 
 export class FakeReplicas implements Replicas {
   readonly shardCount: number;
@@ -38,6 +39,8 @@ export class FakeReplicas implements Replicas {
   #feed: LaneFeed | undefined;
   /** Runs of which somebody else is to decide. */
   readonly undecided = new Set<string>();
+  /** Runs that cannot be taken for now. */
+  readonly later = new Set<string>();
   /** Whether it decides of what lost here. */
   acts = true;
   /** Makes a call fail: thrown before anything is done. */
@@ -165,6 +168,7 @@ export class FakeReplicas implements Replicas {
     this.#fail();
     const { namespaceId, workflowId, runId } = image.state;
     if (this.undecided.has(runId)) return { kind: 'undecided' };
+    if (this.later.has(runId)) return LATER;
     const run = this.#runOf({ namespaceId, workflowId, runId });
     const theirs = JSON.parse(Buffer.from(image.events[0] ?? NO_EVENTS).toString()) as Step[];
     if (this.corrupted.delete(runId)) return { kind: 'applied' };
@@ -271,6 +275,7 @@ export class FakeReplicas implements Replicas {
   #applyOne(step: ReplicatedStep): ApplyOutcome {
     const { namespaceId, workflowId, runId, number, epoch } = step.transition;
     if (this.undecided.has(runId)) return { kind: 'undecided' };
+    if (this.later.has(runId)) return LATER;
     const text = textOf(step);
     const ref = { namespaceId, workflowId, runId };
     const known = this.#at(this.shardOf(runId)).runs.get(runId);
