@@ -38,8 +38,8 @@ export type ReplicationConfig = {
   /** Half-received images kept by a receiver; together they hold at most `imageMaxBytes`. */
   readonly halfImages: number;
   /**
-   * Times in a row that the target may answer `later` for a run before that is parked, so that the lane's age does not count
-   * from it: about two minutes by `PUSH_BACK_OFF`, longer than a takeover there. In a copy the run's page waits meanwhile, beside
+   * Times in a row that the target may answer `later` for a run, and take others meanwhile, before that is parked, so that the
+   * lane's age does not count from it: about two minutes by `PUSH_BACK_OFF`, longer than a takeover there. In a copy the run's page waits meanwhile, beside
    * the steps: `copyTries`, some seconds.
    */
   readonly laterTries: number;

@@ -87,14 +87,16 @@ function differs(mine: RunDigest | undefined, theirs: RunDigest | undefined): bo
 async function sendBatch(parts: LaneParts, runs: readonly RunRef[]): Promise<boolean> {
   const { state, config } = parts;
   let isDecided = true;
-  for (const { run, upTo, outcome, tries } of await pushImages(parts, runs, { repair: true })) {
+  for (const { run, upTo, outcome, patience } of await pushImages(parts, runs, { repair: true })) {
     const reason = unfitReason(outcome);
     if (outcome.kind === 'undecided') isDecided = false;
-    else if (reason === undefined) state.triedWell(run.runId);
+    else if (reason === undefined) state.taken(run.runId);
     else {
       const unfit = { ...run, number: upTo, bytes: NO_BYTES, reason };
+      // The target has just told the digests of the page: it is there.
+      const tries = Math.min(patience.tries, config.copyTries);
       if (outcome.kind !== 'later') await parkRun(parts, unfit);
-      else if (!(await parkAfter(parts, unfit, Math.min(tries, config.copyTries)))) {
+      else if (!(await parkAfter(parts, unfit, { tries, always: true }))) {
         isDecided = false;
       }
     }

@@ -60,7 +60,10 @@ describe('a lane', () => {
     await awaitImages(0);
     const heal = refuseImages('run-0', 'unavailable');
     await awaitImages(RUNS);
-    await cells.clock.advanceSettled(300_000);
+    for (let i = 0; i < 300; i += 1) {
+      cells.a.replicas.write(runRef('other'), { epoch: 1, text: `t${i}` });
+      await cells.clock.advanceSettled(1_000);
+    }
     expect(cells.status()).toMatchObject({ kind: 'tail', pending: 0, parked: 1 });
     const [letter] = await cells.a.letters.list(
       { namespaceId: NS, target: 'b' },
@@ -70,6 +73,20 @@ describe('a lane', () => {
     heal();
     await cells.clock.advanceSettled(600_000);
     expect([whole(), cells.status().parked]).toEqual([RUNS, 0]);
+  });
+
+  it('parks nothing while the target takes nothing at all', async () => {
+    const { a, b } = make();
+    await awaitImages(20);
+    for (const i of every(40)) b.replicas.later.add(`run-${i}`);
+    for (const i of every(40)) a.replicas.write(runRef(i), { epoch: 1, text: 'z' });
+    await cells.clock.advanceSettled(400_000);
+    expect(cells.status()).toMatchObject({ kind: 'tail', parked: 0, deadLetters: 0 });
+    expect(cells.status().pending).toBeGreaterThan(40);
+    b.replicas.later.clear();
+    await cells.clock.advanceSettled(6_000);
+    expect(cells.status().pending).toBe(0);
+    expect(b.replicas.dump()).toEqual(a.replicas.dump());
   });
 
   it('parks at once a run whose image breaks there, and brings the others', async () => {

@@ -25,6 +25,9 @@ export type ParkedRun = {
   readonly repairAt: number;
 };
 
+/** After how many tries in a row a run is parked; `always`: they count though the target takes nothing else. */
+export type Patience = { readonly tries: number; readonly always: boolean };
+
 export class LaneState {
   readonly key: LaneKey;
   readonly queue = new LaneQueue();
@@ -32,7 +35,9 @@ export class LaneState {
   /** What an earlier process had parked is among them. */
   lettersRead = false;
   /** Tries in a row that came to `later`, by run id; of what is queued, or on a page of the copy. */
-  readonly #tries = new Map<string, number>();
+  readonly #tries = new Map<string, { readonly count: number; readonly taken: number }>();
+  /** Things that the target has taken so far. */
+  #taken = 0;
   readonly #config: ReplicationConfig;
   readonly #cursors = new Map<ShardId, ShardCursor>();
   /** The last committed row of each open shard; the sender's. */
@@ -67,15 +72,26 @@ export class LaneState {
     this.queue.drop(shard);
   }
 
-  /** The target could not take the run for now. How often in a row, this time counted. */
-  triedInVain(runId: string): number {
-    const tries = (this.#tries.get(runId) ?? 0) + 1;
-    this.#tries.set(runId, tries);
-    return tries;
+  /**
+   * The target could not take the run for now. How often in a row, this time counted: unless `always`, only where it has taken
+   * something else since the time before, for a target that takes nothing at all is away as a whole.
+   */
+  triedInVain(runId: string, { always }: { readonly always: boolean }): number {
+    const known = this.#tries.get(runId);
+    if (known !== undefined && !always && known.taken === this.#taken) return known.count;
+    const count = (known?.count ?? 0) + 1;
+    this.#tries.set(runId, { count, taken: this.#taken });
+    return count;
   }
 
-  /** The target has taken something of the run, or it is parked. */
-  triedWell(runId: string): void {
+  /** The target has taken something of the run. */
+  taken(runId: string): void {
+    this.#taken += 1;
+    this.#tries.delete(runId);
+  }
+
+  /** Another try counts from the first one again. */
+  forgetTries(runId: string): void {
     this.#tries.delete(runId);
   }
 

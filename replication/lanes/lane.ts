@@ -151,16 +151,16 @@ export class Lane {
     const sentImages = await pushImages(this.#parts, first, { repair: false });
     for (const [i, sent] of sentImages.entries()) {
       const entry = first[i];
-      const { outcome, upTo, lineage, tries } = sent;
+      const { outcome, upTo, lineage, patience } = sent;
       if (entry === undefined) continue;
       const { runId } = entry;
       const reason = unfitReason(outcome);
       if (outcome.kind === 'undecided') state.queue.postponeRun(runId);
       else if (reason === undefined) {
-        state.triedWell(runId);
+        state.taken(runId);
         state.queue.release(runId, { upTo, lineage });
       } else if (outcome.kind !== 'later') await parkRun(this.#parts, { ...entry, reason });
-      else if (!(await parkAfter(this.#parts, { ...entry, reason }, tries))) {
+      else if (!(await parkAfter(this.#parts, { ...entry, reason }, patience))) {
         state.queue.postponeRun(runId);
       }
     }

@@ -8,7 +8,7 @@
 import { AtollError, toAtollError } from '../../kernel/errors.ts';
 import type { LaneEntry } from './lane-queue.ts';
 import { timed, type LaneParts } from './lane-parts.ts';
-import type { ParkedRun } from './lane-state.ts';
+import type { ParkedRun, Patience } from './lane-state.ts';
 import { pushImages, unfitReason } from './push-images.ts';
 
 /** What could not be applied: a step, or with no bytes the run's image. */
@@ -33,18 +33,19 @@ export async function parkRun(parts: LaneParts, unfit: Unfit): Promise<void> {
   const repairAt = at + config.repairAfterMs;
   state.parked.set(runId, { workflowId, runId, letters, repairs: 0, repairAt });
   state.queue.dropRun(runId);
-  state.triedWell(runId);
+  state.forgetTries(runId);
   parts.metrics.parked.inc();
   log.warn({ workflowId, runId, transition: number, reason }, 'A run is parked: not replicated.');
 }
 
-/**
- * The target cannot take the run for now: parks it if that was so `tries` times in a row, and there is room for one more. False:
- * it is to be tried again.
- */
-export async function parkAfter(parts: LaneParts, unfit: Unfit, tries: number): Promise<boolean> {
+/** The target cannot take the run for now: parks it if that has lasted, and there is room for one more. False: not yet. */
+export async function parkAfter(
+  parts: LaneParts,
+  unfit: Unfit,
+  { tries, always }: Patience,
+): Promise<boolean> {
   const { state, config } = parts;
-  const isEnough = state.triedInVain(unfit.runId) >= tries;
+  const isEnough = state.triedInVain(unfit.runId, { always }) >= tries;
   if (!isEnough || state.parked.size >= config.parkedRuns) return false;
   await parkRun(parts, unfit);
   return true;

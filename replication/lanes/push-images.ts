@@ -11,7 +11,8 @@ import { isDamage } from '../../cell/shard/damage.ts';
 import { NO_LINEAGE, type Lineage } from '../../cell/history/lineage.ts';
 import type { ApplyOutcome, RunImage } from '../../cell/shard/replicas/replicas.ts';
 import { timed, type LaneParts } from './lane-parts.ts';
-import { NEVER, sendImages, type Answer } from './send-images.ts';
+import { ENDLESS, sendImages, type Answer } from './send-images.ts';
+import type { Patience } from './lane-state.ts';
 import { settledOrOpen } from './settle-lost.ts';
 import { encodeImage } from '../step-codec.ts';
 
@@ -23,8 +24,8 @@ export type SentImage = {
   /** Of the branch that the image is. */
   readonly lineage: Lineage;
   readonly outcome: ApplyOutcome;
-  /** Where it is `later`: after how many such tries in a row the run is to be parked. */
-  readonly tries: number;
+  /** Where it is `later`: when the run is to be parked. */
+  readonly patience: Patience;
 };
 
 /** Why the run is not whole at the target now; undefined when it is, or its branch lost there. */
@@ -66,14 +67,14 @@ export async function pushImages(
     const elsewhere = await settledOrOpen(parts, (replicas, s) =>
       replicas.adopt(image, { repair: false }, s),
     );
-    if (elsewhere === 'settled') answers[i] = { outcome: { kind: 'lost' }, tries: NEVER };
+    if (elsewhere === 'settled') answers[i] = { outcome: { kind: 'lost' }, patience: ENDLESS };
   }
   const byRun = new Map(fit.map(({ run }, i) => [run.runId, answers[i]]));
   return fetched.map(({ run, upTo, image, outcome }) => ({
     run,
     upTo,
     lineage: image?.state.lineage ?? NO_LINEAGE,
-    ...(outcome ? { outcome, tries: NEVER } : (byRun.get(run.runId) ?? unanswered())),
+    ...(outcome ? { outcome, patience: ENDLESS } : (byRun.get(run.runId) ?? unanswered())),
   }));
 }
 
@@ -113,5 +114,5 @@ async function fetchImage(parts: LaneParts, run: RunName): Promise<Fetched> {
 
 function unanswered(): Answer {
   const reason = 'the target gave no answer for this image';
-  return { outcome: { kind: 'refused', reason }, tries: NEVER };
+  return { outcome: { kind: 'refused', reason }, patience: ENDLESS };
 }

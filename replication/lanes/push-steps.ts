@@ -89,7 +89,7 @@ async function settle(
       case 'known':
       case 'lost':
         queue.settle(entry);
-        state.triedWell(entry.runId);
+        state.taken(entry.runId);
         break;
       case 'gap':
       case 'diverged':
@@ -119,7 +119,11 @@ async function postponeLater(parts: LaneParts, told: readonly Told[]): Promise<v
   for (const { entry, reason } of told) {
     const { runId } = entry;
     if (!tried.has(runId)) {
-      await parkAfter(parts, { ...entry, reason }, parts.config.laterTries);
+      await parkAfter(
+        parts,
+        { ...entry, reason },
+        { tries: parts.config.laterTries, always: false },
+      );
     }
     tried.add(runId);
     // What is parked is pending no more.

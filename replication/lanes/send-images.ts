@@ -14,14 +14,15 @@ import type { ApplyOutcome } from '../../cell/shard/replicas/replicas.ts';
 import { toAtollError } from '../../kernel/errors.ts';
 import { imagesMs } from '../config.ts';
 import { callTarget, type LaneParts } from './lane-parts.ts';
+import type { Patience } from './lane-state.ts';
 
 /** Of a run that is not parked, however often it is tried in vain. */
-export const NEVER = Number.MAX_SAFE_INTEGER;
+export const ENDLESS: Patience = { tries: Number.MAX_SAFE_INTEGER, always: false };
 
 export type Answer = {
   readonly outcome: ApplyOutcome;
-  /** Where it is `later`: after how many such tries in a row the run is to be parked. */
-  readonly tries: number;
+  /** Where it is `later`: when the run is to be parked. */
+  readonly patience: Patience;
 };
 
 type Repair = { readonly repair: boolean };
@@ -53,7 +54,7 @@ async function sendSmall(
   if (images.length === 0) return [];
   try {
     const outcomes = await call(parts, images, { repair });
-    return outcomes.map((outcome) => ({ outcome, tries: parts.config.laterTries }));
+    return outcomes.map((outcome) => told(parts, outcome));
   } catch (error) {
     parts.signal.throwIfAborted();
     if (!isDamage(error)) throw error;
@@ -67,11 +68,15 @@ async function sendSmall(
 async function sendLarge(parts: LaneParts, image: Uint8Array, { repair }: Repair): Promise<Answer> {
   try {
     const [outcome] = await call(parts, [image], { repair });
-    return outcome ? { outcome, tries: parts.config.laterTries } : failed(parts, 'no answer');
+    return outcome ? told(parts, outcome) : failed(parts, 'no answer');
   } catch (error) {
     parts.signal.throwIfAborted();
     return failed(parts, error);
   }
+}
+
+function told({ config }: LaneParts, outcome: ApplyOutcome): Answer {
+  return { outcome, patience: { tries: config.laterTries, always: false } };
 }
 
 /** A full try counts: the call broke on what it brought, or had all the time that it needs. */
@@ -81,7 +86,7 @@ function failed({ config, metrics }: LaneParts, error: unknown): Answer {
   const isFull = isDamage(error) || code === 'deadline-exceeded';
   return {
     outcome: { kind: 'later', reason: message },
-    tries: isFull ? config.imageTries : NEVER,
+    patience: isFull ? { tries: config.imageTries, always: true } : ENDLESS,
   };
 }
 
