@@ -7,7 +7,8 @@ const HEADINGS: Readonly<Record<LossOutcome, string>> = {
   adopted: 'Adopted: known to the lost cell alone, they go on',
   superseded: 'Superseded: their workflow id was taken again, they were closed',
   reopened: 'Reopened: closed in the lost cell, they go on',
-  'signal-undeliverable': 'Signals that these executions could not take: they are closed here, or full',
+  'signal-undeliverable':
+    'Signals that these executions could not take: they are closed here, or full',
 };
 const ORDER: readonly LossOutcome[] = [
   'rolled-back',
