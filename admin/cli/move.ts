@@ -22,7 +22,10 @@ export function addMoveCommands(program: Command, ports: CliPorts): void {
   };
   const move = { '--move <id>': 'the move; default: the newest' };
   const wait = { '--wait': 'wait for its end, and show how it gets on' };
-  const pause = { '--max-pause <time>': 'roll back if calls are held for longer; default 5s' };
+  const pause = {
+    '--max-pause <time>':
+      'roll back if calls are held for longer before the switch: 100ms to 9s, default 5s',
+  };
   const to = { '--to <cell>': 'the cell to move to' };
   add('plan', 'says what a move would meet, and changes nothing', {
     run: plan,
