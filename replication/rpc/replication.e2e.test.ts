@@ -122,11 +122,12 @@ describe('replication over sockets', () => {
       different: [{ runId: 'run-3', what: 'state' }],
     });
     b.replicas.damaged.clear();
-    const [estimate] = await new CellControlClient('b', admin).estimateLoss(
-      { namespaceId: NS },
-      signal,
-    );
-    expect(estimate).toMatchObject({ source: 'a', knownMissing: 0 });
+    const estimates = () =>
+      new CellControlClient('b', admin).estimateLoss({ namespaceId: NS }, signal);
+    // What was pending at the last push is told until the next probe.
+    await expect
+      .poll(estimates, { timeout: 10_000 })
+      .toMatchObject([{ source: 'a', knownMissing: 0 }]);
     await control.observe({ namespaceId: NS, revision: 1 }, signal);
     await expect(control.lane({ namespaceId: NS, target: 'z' }, signal)).rejects.toMatchObject({
       code: 'not-found',
