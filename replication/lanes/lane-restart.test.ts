@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { AtollError } from '../../kernel/errors.ts';
 import type { ReplicationConfig } from '../config.ts';
 import { runRef, TwoCells } from '../testing/two-cells.ts';
 
@@ -10,26 +9,19 @@ describe('a lane whose source was restarted', () => {
     return cells;
   };
   afterEach(() => cells.close());
-  const same = () => expect(cells.b.replicas.dump()).toEqual(cells.a.replicas.dump());
-  const breakTarget = () => {
-    cells.b.replicas.failure = () => new AtollError('unavailable', 'shards are away');
-  };
-  const healTarget = () => {
-    cells.b.replicas.failure = undefined;
-  };
 
   /** Rows that the target lacks are in the log of a cell whose process ends. */
   const behind = async (rows: number, config: Partial<ReplicationConfig>) => {
     const { a } = make({ config });
     await cells.settle();
     for (const shard of a.replicas.shards) a.replicas.checkpoint(shard);
-    breakTarget();
+    cells.breakTarget();
     for (let i = 0; i < rows; i += 1) a.replicas.write(runRef(i % 5), { epoch: 1, text: `t${i}` });
     await cells.restart('a');
     a.replicas.write(runRef(1), { epoch: 1, text: 'after the takeover' });
-    healTarget();
+    cells.healTarget();
     await cells.settle();
-    same();
+    cells.expectSame();
     return a.out.calls.get('images') ?? 0;
   };
 
@@ -52,15 +44,15 @@ describe('a lane whose source was restarted', () => {
     const { a } = make({ config: { laneBudgetMs: 5_000 } });
     await cells.settle();
     for (const shard of a.replicas.shards) a.replicas.checkpoint(shard);
-    breakTarget();
+    cells.breakTarget();
     for (let i = 0; i < 30; i += 1) a.replicas.write(runRef(i), { epoch: 1, text: 'x' });
     await cells.clock.advanceSettled(7_000);
     const saved = cells.status().applied;
     for (const shard of a.replicas.shards) a.replicas.checkpoint(shard);
     expect(saved.every(({ seq }) => seq <= 1)).toBe(true);
     await cells.restart('a');
-    healTarget();
+    cells.healTarget();
     await cells.settle();
-    same();
+    cells.expectSame();
   });
 });

@@ -11,13 +11,6 @@ describe('a lane', () => {
     return cells;
   };
   afterEach(() => cells.close());
-  const same = () => expect(cells.b.replicas.dump()).toEqual(cells.a.replicas.dump());
-  const breakTarget = () => {
-    cells.b.replicas.failure = () => new AtollError('unavailable', 'shards are away');
-  };
-  const healTarget = () => {
-    cells.b.replicas.failure = undefined;
-  };
 
   it('brings each transition to a target with another shard count, and moves its position behind it', async () => {
     const { a, b } = make();
@@ -25,7 +18,7 @@ describe('a lane', () => {
     for (let i = 0; i < 50; i += 1) a.replicas.write(runRef(i % 7), { epoch: 1, text: `t${i}` });
     expect(cells.status().pending).toBe(50);
     await cells.settle();
-    same();
+    cells.expectSame();
     for (const { shard, seq } of cells.status().applied)
       expect(seq).toBe(a.replicas.end(shard as never));
     expect(b.replicas.have('run-0')).toBe(8);
@@ -41,7 +34,7 @@ describe('a lane', () => {
     }
     await cells.settle();
     expect((a.out.calls.get('steps') ?? 0) - before).toBeLessThanOrEqual(11);
-    same();
+    cells.expectSame();
   });
 
   it('does not send back to a cell what that cell wrote', async () => {
@@ -69,7 +62,7 @@ describe('a lane', () => {
     map.set([namespaceOf(NS)]);
     await cells.settle();
     expect(cells.status().kind).toBe('tail');
-    same();
+    cells.expectSame();
   });
 
   it('copies what was there before the namespace had the replica, then follows', async () => {
@@ -80,23 +73,23 @@ describe('a lane', () => {
     expect(cells.status().kind).toBe('copy');
     await cells.settle();
     expect(cells.status().kind).toBe('tail');
-    same();
+    cells.expectSame();
     expect(a.out.steps).toBe(0);
     a.replicas.write(runRef(1), { epoch: 1, text: 'new' });
     await cells.settle();
-    same();
+    cells.expectSame();
     expect(a.out.steps).toBe(1);
   });
 
   it('keeps the log while its target is away, within its budget', async () => {
     const { a } = make();
     await cells.settle();
-    breakTarget();
+    cells.breakTarget();
     a.replicas.write(runRef(1), { epoch: 1, text: 'x' });
     const shard = a.replicas.shardOf('run-1');
     a.replicas.checkpoint(shard);
     expect(a.replicas.rowCount(shard)).toBe(1);
-    healTarget();
+    cells.healTarget();
     await cells.settle();
     a.replicas.checkpoint(shard);
     expect(a.replicas.rowCount(shard)).toBe(0);
@@ -105,31 +98,31 @@ describe('a lane', () => {
   it('lets the log go and copies when it waits longer than its budget', async () => {
     const { a } = make({ config: { laneBudgetMs: 10_000 } });
     await cells.settle();
-    breakTarget();
+    cells.breakTarget();
     for (let i = 0; i < 20; i += 1) a.replicas.write(runRef(i), { epoch: 1, text: 'x' });
     await cells.clock.advanceSettled(12_000);
     expect(cells.status().kind).toBe('copy');
     for (const shard of a.replicas.shards) a.replicas.checkpoint(shard);
     expect(a.replicas.shards.map((shard) => a.replicas.rowCount(shard))).toEqual([0, 0, 0, 0]);
-    healTarget();
+    cells.healTarget();
     await cells.settle();
-    same();
+    cells.expectSame();
     expect(cells.status().kind).toBe('tail');
   });
 
   it('lets the log go and copies when its queue is full, also while it copies', async () => {
     const { a } = make({ config: { laneQueueBytes: 4_000, pushBytes: 1_000 } });
     await cells.settle();
-    breakTarget();
+    cells.breakTarget();
     for (let i = 0; i < 100; i += 1) a.replicas.write(runRef(i), { epoch: 1, text: 'x' });
     expect(cells.status().kind).toBe('copy');
-    healTarget();
+    cells.healTarget();
     for (let i = 0; i < 60; i += 1) {
       for (let k = 0; k < 20; k += 1) a.replicas.write(runRef(i * 20 + k), { epoch: 1, text: 'y' });
       await cells.clock.advanceSettled(1);
     }
     await cells.settle();
-    same();
+    cells.expectSame();
     expect(cells.status().kind).toBe('tail');
     expect(a.metrics.value('replication_over_budget_total', { target: 'b' })).toBeGreaterThan(1);
   });
@@ -143,7 +136,7 @@ describe('a lane', () => {
     for (const text of ['two', 'three']) a.replicas.write(runRef(1), { epoch: 1, text });
     a.replicas.write(runRef(2), { epoch: 1, text: 'beside' });
     await cells.settle();
-    same();
+    cells.expectSame();
     expect(a.out.calls.get('images')).toBe(1);
   });
 
@@ -154,7 +147,7 @@ describe('a lane', () => {
       a.replicas.write(runRef(1), { epoch: 1, text });
     a.replicas.write(runRef(2), { epoch: 1, text: 'beside' });
     await cells.settle();
-    same();
+    cells.expectSame();
     expect(a.out.calls.get('images')).toBe(1);
   });
 
@@ -172,12 +165,12 @@ describe('a lane', () => {
     expect(cells.status()).toMatchObject({ parked: 1, deadLetters: 1, pending: 0 });
 
     await cells.clock.advanceSettled(15_000);
-    same();
+    cells.expectSame();
     expect(cells.status()).toMatchObject({ parked: 0, deadLetters: 0 });
     expect(await a.letters.list(lane, { repairedToo: true, limit: 10 })).toHaveLength(1);
     a.replicas.write(runRef(1), { epoch: 1, text: 'four' });
     await cells.settle();
-    same();
+    cells.expectSame();
   });
 
   it('lets a run of which somebody else is to decide wait alone, until that is done', async () => {
@@ -196,7 +189,7 @@ describe('a lane', () => {
     expect(cells.status().pending).toBe(10);
     b.replicas.undecided.clear();
     await cells.settle();
-    same();
+    cells.expectSame();
   });
 
   it('goes on with its steps while a copy waits for somebody else to decide of a run', async () => {
@@ -211,7 +204,7 @@ describe('a lane', () => {
     b.replicas.undecided.clear();
     await cells.settle();
     expect(cells.status().kind).toBe('tail');
-    same();
+    cells.expectSame();
   });
 
   it('finds a step that breaks a whole push, by itself', async () => {
@@ -240,7 +233,7 @@ describe('a lane', () => {
     expect(cells.status().parked).toBe(1);
     await cells.clock.advanceSettled(15_000);
     expect(cells.status().parked).toBe(0);
-    same();
+    cells.expectSame();
   });
 
   it('ships a branch that lost, and takes over the one that won', async () => {
@@ -255,7 +248,7 @@ describe('a lane', () => {
     await cells.clock.advanceSettled(500);
     a.out.fate = () => NO_FAULT;
     await cells.settle();
-    same();
+    cells.expectSame();
     expect(a.replicas.dump()).toEqual({ 'run-1': '1@1common 2@2goes on' });
     expect(b.replicas.lostOf('run-1').length + a.replicas.lostOf('run-1').length).toBeGreaterThan(
       0,
@@ -277,7 +270,7 @@ describe('a lane', () => {
     for (const { out } of [a, b]) out.fate = () => NO_FAULT;
     await cells.settle();
     expect(cells.status()).toMatchObject({ kind: 'tail', pending: 0, parked: 0 });
-    same();
+    cells.expectSame();
     expect(a.replicas.dump()).toEqual({ 'run-1': '1@1common 2@1late 3@3wins 4@3goes on' });
   });
 
@@ -295,7 +288,7 @@ describe('a lane', () => {
     await cells.clock.advanceSettled(1);
     a.replicas.write(runRef(1), { epoch: 1, text: 'x' });
     await cells.settle(5_000);
-    same();
+    cells.expectSame();
   });
 
   it('spends no more than its quota, and leaves the other lanes alone', async () => {
@@ -314,14 +307,14 @@ describe('a lane', () => {
   it('tells its target that it lives and what it still holds', async () => {
     const { a, b } = make();
     await cells.settle();
-    breakTarget();
+    cells.breakTarget();
     for (let i = 0; i < 5; i += 1) a.replicas.write(runRef(i), { epoch: 1, text: 'x' });
     await cells.clock.advanceSettled(3_000);
     expect(b.reports.estimate('a', NS)).toMatchObject({ source: 'a', knownMissing: 5 });
     expect(b.reports.estimate('a', NS).lagMs).toBeGreaterThan(1_000);
     expect(b.reports.estimate('a', NS).heardMsAgo).toBeLessThan(1_100);
     expect(cells.status().acknowledgedMsAgo).toBeLessThan(1_100);
-    healTarget();
+    cells.healTarget();
     await cells.settle();
     await cells.clock.advanceSettled(1_500);
     expect(b.reports.estimate('a', NS)).toMatchObject({ knownMissing: 0, lagMs: 0 });
@@ -336,7 +329,7 @@ describe('a lane', () => {
     a.replicas.write(runRef(1), { epoch: 1, text: 'y' });
     a.replicas.write(runRef(1), { epoch: 1, text: 'z' });
     await cells.settle();
-    same();
+    cells.expectSame();
     expect(b.reports.estimate('a', NS).knownMissing).toBe(1);
     a.out.fate = (method) => ({ ...NO_FAULT, lost: method === 'probe' });
     await cells.clock.advanceSettled(1_500);

@@ -1,4 +1,6 @@
 /** Cells a and b with lanes both ways, on virtual time: shards in memory, the receivers joined directly. */
+import { expect } from 'vitest';
+import { AtollError } from '../../kernel/errors.ts';
 import { silentLog } from '../../kernel/log.ts';
 import { MemoryMetrics } from '../../kernel/metrics.ts';
 import { SeededRng } from '../../kernel/testing/seeded-rng.ts';
@@ -58,6 +60,19 @@ export class TwoCells {
 
   status(namespaceId: string = NS): LaneStatus {
     return this.a.sender.status({ namespaceId, target: 'b' });
+  }
+
+  /** From here on `b` takes nothing. */
+  breakTarget(): void {
+    this.b.replicas.failure = () => new AtollError('unavailable', 'shards are away');
+  }
+
+  healTarget(): void {
+    this.b.replicas.failure = undefined;
+  }
+
+  expectSame(): void {
+    expect(this.b.replicas.dump()).toEqual(this.a.replicas.dump());
   }
 
   /** The cell's process ends and another one takes its shards over. */
