@@ -35,7 +35,7 @@ async function failedOver(): Promise<Host> {
 }
 
 /** Takes the waiting task and completes it as this worker. */
-async function complete(host: Host, worker?: string): Promise<string> {
+async function complete(host: Host, worker?: string, timer = 't'): Promise<string> {
   const task = await host.poll();
   const started = await host.startTask(task, `poll-${Math.random()}`);
   if (started.kind !== 'started') return started.kind;
@@ -44,7 +44,7 @@ async function complete(host: Host, worker?: string): Promise<string> {
     kind: 'complete-workflow-task',
     claim: start,
     identity: 'worker',
-    commands: [startTimer('t', 60)],
+    commands: [startTimer(timer, 60)],
     forceNewTask: false,
     binaryChecksum: '',
     sticky: worker === undefined ? undefined : sticky(worker),
@@ -73,7 +73,7 @@ test('each such worker is, and the one that the run is sticky to is not again', 
   expect(await complete(host, 'w2')).toBe('not-found');
   expect(await complete(host, 'w2')).toBe('workflow-task-completed');
   await host.signal('w', 'next');
-  expect(await complete(host, 'w2')).toBe('workflow-task-completed');
+  expect(await complete(host, 'w2', 'another')).toBe('workflow-task-completed');
 });
 
 test('one that caches nothing is not refused', async () => {
