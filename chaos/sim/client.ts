@@ -38,6 +38,13 @@ export type Order = {
   readonly looksWithinMs?: number;
 };
 
+/** What the notes carry that have no request id. */
+export function anonymousOf(orders: readonly Order[]): readonly string[] {
+  return orders.flatMap(({ workflowId, anonymous = [] }) =>
+    anonymous.map((note) => `${workflowId}/note-${note}`),
+  );
+}
+
 export class Client {
   readonly #callers: Callers;
   readonly #rng: SeededRng;

@@ -8,7 +8,7 @@ import { checkEnds } from '../checkers/ends.ts';
 import { checkOnce } from '../checkers/once.ts';
 import { checkReads } from '../checkers/reads.ts';
 import { checkTasks } from '../checkers/tasks.ts';
-import type { Order } from '../client.ts';
+import { anonymousOf } from '../client.ts';
 import type { ReadHistory } from '../evidence.ts';
 import type { Check, Tally } from '../tally.ts';
 import type { FleetEvidence } from './checkers.ts';
@@ -66,10 +66,4 @@ function withoutRepeats({ handed, histories, orders }: FleetEvidence): Map<strin
     return [runId, { ...history, marks }] as const;
   });
   return new Map(capped);
-}
-
-function anonymousOf(orders: readonly Order[]): readonly string[] {
-  return orders.flatMap(({ workflowId, anonymous = [] }) =>
-    anonymous.map((note) => `${workflowId}/note-${note}`),
-  );
 }

@@ -45,7 +45,7 @@ export class FleetChronicle {
   /** Transitions that are in no surviving branch. */
   readonly lost: Decided[] = [];
   readonly #ends = new Map<string, Map<string, Standing>>();
-  /** By cell and run: when the run came to be there. */
+  /** By cell and run: in which order the runs came to be there. */
   readonly #arrivals = new Map<string, number>();
 
   /** @param survivor the cell that is active at the end */
@@ -59,15 +59,17 @@ export class FleetChronicle {
   }
 
   /** Whether the cell that started a run had the other one by then. */
-  knewAtStart({ runId, state, moments }: ChronicledRun, other: ChronicledRun): boolean {
+  knewAtStart({ runId, state }: ChronicledRun, other: ChronicledRun): boolean {
     const starter = this.decided.get(`${runId}/1/${epochOf(state.lineage, 1) ?? 0}`)?.cell;
-    const arrivedMs = this.#arrivals.get(`${starter}/${other.runId}`);
-    return arrivedMs !== undefined && arrivedMs <= (moments[0]?.atMs ?? 0);
+    const begun = this.#arrivals.get(`${starter}/${runId}`);
+    const heard = this.#arrivals.get(`${starter}/${other.runId}`);
+    return begun !== undefined && heard !== undefined && heard < begun;
   }
 
-  #arrived(cell: string, runId: string, atMs: number): void {
+  /** Called in the order of each log: what shares a row was decided in the order in which it stands there. */
+  #arrived(cell: string, runId: string): void {
     const key = `${cell}/${runId}`;
-    this.#arrivals.set(key, Math.min(atMs, this.#arrivals.get(key) ?? atMs));
+    if (!this.#arrivals.has(key)) this.#arrivals.set(key, this.#arrivals.size);
   }
 
   #readCell({ id, shards }: CellLog): void {
@@ -89,13 +91,13 @@ export class FleetChronicle {
     const { steps, adoptions } = decodeRecord(row.record);
     for (const { transition, events } of steps) {
       this.#firstStored({ cell, atMs: row.atMs, transition, events });
-      this.#arrived(cell, transition.runId, row.atMs);
+      this.#arrived(cell, transition.runId);
       follow(ends, transition);
     }
     for (const { state } of adoptions) {
       const { runId, workflowId, lineage, closedAt } = state;
       ends.set(runId, { lineage, workflowId, closed: closedAt !== undefined });
-      this.#arrived(cell, runId, row.atMs);
+      this.#arrived(cell, runId);
     }
   }
 

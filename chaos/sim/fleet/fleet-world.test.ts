@@ -238,7 +238,11 @@ describe('the checkers of a fleet', () => {
       const first = startOf('run-1', 1);
       const second = startOf('run-2', 2);
       const logs = [
-        { id: 'a', shards: [rows([knew ? 15 : 30, first], [20, second])] },
+        // At one time: a log has an order, where its rows have none.
+        {
+          id: 'a',
+          shards: [knew ? rows([20, first], [20, second]) : rows([20, second], [20, first])],
+        },
         { id: 'b', shards: [rows([10, first])] },
       ];
       const activeIn = new Map([
