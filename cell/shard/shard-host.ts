@@ -287,7 +287,8 @@ export class ShardHost implements Engine {
       ownershipOf: (shard: ShardId, signal: AbortSignal) => this.#ownerOf(shard).owned(signal),
     };
     const lanes = this.#options.lanes ?? noLanes;
-    return new ShardReplicas({ host, log, views, clock, rng, statementDeadlineMs, losses, lanes });
+    const kept = { losses, staleCaches: this.#staleCaches };
+    return new ShardReplicas({ host, log, views, clock, rng, statementDeadlineMs, lanes, ...kept });
   }
 
   #owner(target: Target): ShardOwner {

@@ -15,6 +15,7 @@ import { invariant } from '../../../kernel/invariant.ts';
 import type { RunState } from '../../history/state.ts';
 import type { RunRef } from '../engine.ts';
 import type { Ownership } from '../ownership.ts';
+import type { StaleCaches } from '../runs/stale-caches.ts';
 import { NOTHING_LOST, unheardOf, unsettled } from './losing-branch.ts';
 import type { LossBook, LostPiece } from './loss-book.ts';
 import type { LossOutcome } from './loss.ts';
@@ -29,14 +30,20 @@ export type Piece = Pick<LostPiece, 'ref' | 'transitions' | 'content'>;
 export class BranchSettler {
   readonly #ownership: Ownership;
   readonly #losses: LossBook;
+  readonly #staleCaches: Pick<StaleCaches, 'doubt'>;
   readonly #look: ReplicaLook;
 
   constructor(
     ownership: Ownership,
-    parts: { readonly losses: LossBook; readonly look: ReplicaLook },
+    parts: {
+      readonly losses: LossBook;
+      readonly staleCaches: Pick<StaleCaches, 'doubt'>;
+      readonly look: ReplicaLook;
+    },
   ) {
     this.#ownership = ownership;
     this.#losses = parts.losses;
+    this.#staleCaches = parts.staleCaches;
     this.#look = parts.look;
   }
 
@@ -45,6 +52,7 @@ export class BranchSettler {
     const { ref, content } = piece;
     if (!run) return { kind: 'lost' };
     if (!this.#acts(ref)) return { kind: 'undecided' };
+    if (content.events.includes('WorkflowTaskCompleted')) this.#staleCaches.doubt(ref);
     if (isStray(run, execution?.current)) return this.supersede(piece, signal);
     if (run.head.closedAt !== undefined) {
       const inputs = unheardOf(content.inputs, run.head, execution?.ledger);

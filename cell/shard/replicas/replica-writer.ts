@@ -48,6 +48,7 @@ import {
 } from './replicated-run.ts';
 import { stillToBeSent } from '../refusals.ts';
 import type { RunSource } from '../runs/run-source.ts';
+import type { StaleCaches } from '../runs/stale-caches.ts';
 import { ReplicaLook } from './replica-look.ts';
 
 /** What became of a step. It may be told once `durable` has resolved; `whenDurable` is to be done then. */
@@ -79,6 +80,7 @@ export class ReplicaWriter {
     parts: {
       readonly rng: Rng;
       readonly losses: LossBook;
+      readonly staleCaches: Pick<StaleCaches, 'doubt'>;
       readonly source: RunSource;
       readonly lanes: LaneFeed;
     },
@@ -88,7 +90,8 @@ export class ReplicaWriter {
     this.#source = parts.source;
     this.#lanes = parts.lanes;
     this.#look = new ReplicaLook(ownership);
-    this.#settler = new BranchSettler(ownership, { losses: parts.losses, look: this.#look });
+    const { losses, staleCaches } = parts;
+    this.#settler = new BranchSettler(ownership, { losses, staleCaches, look: this.#look });
   }
 
   /**

@@ -35,6 +35,7 @@ import type {
   RunsOfShard,
 } from './replicas.ts';
 import { RunSource } from '../runs/run-source.ts';
+import type { StaleCaches } from '../runs/stale-caches.ts';
 
 /** What it needs of the host. */
 export interface OwnedShards {
@@ -58,6 +59,7 @@ export class ShardReplicas implements Replicas {
   readonly #writing: {
     readonly rng: Rng;
     readonly losses: LossBook;
+    readonly staleCaches: Pick<StaleCaches, 'doubt'>;
     readonly source: RunSource;
     readonly lanes: LaneFeed;
   };
@@ -71,6 +73,7 @@ export class ShardReplicas implements Replicas {
     readonly statementDeadlineMs: number;
     readonly lanes: LaneFeed;
     readonly losses: LossBook;
+    readonly staleCaches: Pick<StaleCaches, 'doubt'>;
   }) {
     this.#host = options.host;
     this.#log = options.log;
@@ -79,8 +82,8 @@ export class ShardReplicas implements Replicas {
     this.#deadlineMs = options.statementDeadlineMs;
     this.#source = new RunSource(options.views, options.clock, options.statementDeadlineMs);
     this.#digests = new DigestReader(this.#source);
-    const { rng, losses } = options;
-    this.#writing = { rng, losses, source: this.#source, lanes: options.lanes };
+    const { rng, losses, staleCaches, lanes } = options;
+    this.#writing = { rng, losses, staleCaches, lanes, source: this.#source };
   }
 
   get shardCount(): number {

@@ -16,22 +16,26 @@ describe('whether a worker has replayed a run since the failover of epoch 3', ()
     ['it is sticky to the worker since', { lineage: began(1), epoch: 3, sticky: 'w' }, true],
     ['it was sticky to it before', { lineage: began(1), epoch: 2, sticky: 'w' }, false],
     ['it is sticky to another one', { lineage: began(1), epoch: 3, sticky: 'v' }, false],
+    ['in doubt, sticky', { lineage: began(1), epoch: 3, sticky: 'w', doubted: true }, false],
+    ['in doubt, the run began in it', { lineage: began(3), epoch: 3, doubted: true }, true],
   ])('%s: %j', (_, { lineage, epoch, ...run }, expected) => {
     const queue = 'sticky' in run ? run.sticky : undefined;
+    const doubted = 'doubted' in run && run.doubted;
     const state = { lineage, epoch, sticky: queue === undefined ? undefined : sticky(queue) };
-    expect(hasReplayed(state, { queue: 'w', forced: 3 })).toBe(expected);
+    expect(hasReplayed(state, { queue: 'w', forced: 3, doubted })).toBe(expected);
   });
 });
 
-/** A run of the first epoch, in a cell that became active by a failover; its task waits. */
-async function failedOver(): Promise<Host> {
+/** A run of the first epoch, in a cell that became active by a failover, of which the other one has not heard; its task waits. */
+async function failedOver() {
   const { a, b, ship, move } = await twoCells();
   await a.start('w');
   await ship('a');
   move('2@2', 'b');
+  a.placement = placed('1@1 active');
   b.placement = { ...placed('2@2 active'), forced: 2 };
   await b.shards.replicas().observe(NS, forever);
-  return b;
+  return { loser: a, host: b, ship };
 }
 
 /** Takes the waiting task and completes it as this worker. */
@@ -60,7 +64,7 @@ const timers = async (host: Host) =>
   (await host.shards.read(wf('w'), { signal: forever, epoch: 2 })).state.timers.size;
 
 test('a worker that may remember a branch that lost is refused once, and the task is offered again', async () => {
-  const host = await failedOver();
+  const { host } = await failedOver();
   expect(await complete(host, 'w1')).toBe('not-found');
   expect(await timers(host)).toBe(0);
   expect(await complete(host, 'w1')).toBe('workflow-task-completed');
@@ -68,7 +72,7 @@ test('a worker that may remember a branch that lost is refused once, and the tas
 });
 
 test('each such worker is, and the one that the run is sticky to is not again', async () => {
-  const host = await failedOver();
+  const { host } = await failedOver();
   expect(await complete(host, 'w1')).toBe('not-found');
   expect(await complete(host, 'w2')).toBe('not-found');
   expect(await complete(host, 'w2')).toBe('workflow-task-completed');
@@ -77,5 +81,24 @@ test('each such worker is, and the one that the run is sticky to is not again', 
 });
 
 test('one that caches nothing is not refused', async () => {
-  expect(await complete(await failedOver())).toBe('workflow-task-completed');
+  const { host } = await failedOver();
+  expect(await complete(host)).toBe('workflow-task-completed');
 });
+
+test.each([
+  ['a task was completed', 'not-found', (loser: Host) => complete(loser, 'w1')],
+  ['none was', 'workflow-task-completed', (loser: Host) => loser.signal('w', 'of-a')],
+])(
+  'a branch is heard of after the worker was refused, and in it %s: its next answer is %s',
+  async (_, answer, act) => {
+    const { host, loser, ship } = await failedOver();
+    await complete(host, 'w1');
+    await complete(host, 'w1');
+    await act(loser);
+    await ship('a');
+    await host.signal('w', 'next');
+    expect(await complete(host, 'w1', 'another')).toBe(answer);
+    if (answer === 'workflow-task-completed') return;
+    expect(await complete(host, 'w1', 'another')).toBe('workflow-task-completed');
+  },
+);

@@ -10,7 +10,10 @@
  * Invariants
  *  1. Of a run from before the failover a completion is taken from a worker that caches nothing, that the run is sticky to since, or
  *     that was refused once and so has replayed it.
- *  2. A worker is refused once a run as long as that is remembered here: by an owner of its shard, of the newest `LIMIT`.
+ *  2. Until the cell that lost hears of it, it acts too, and gives out tasks. Where one of them was completed, all begins anew once
+ *     that is heard here: whoever was refused before may have fallen back to the branch that lost.
+ *  3. A worker is refused once a run, and once more each time that happens, as long as it is remembered here: by an owner of its
+ *     shard, of the newest `LIMIT` runs.
  */
 import { AtollError } from '../../../kernel/errors.ts';
 import { WorkflowTaskFailedCause } from '../../../wire/enums.ts';
@@ -21,11 +24,24 @@ import type { Ownership } from '../ownership.ts';
 
 type Completion = Extract<RunInput, { kind: 'complete-workflow-task' }>;
 
-const LIMIT = 20_000;
+const LIMIT = 10_000;
+
+/** What is known of a run's workers. */
+type Workers = {
+  /** A task of a branch that lost was completed, nobody knows when: that the run is sticky to a worker says nothing. */
+  readonly doubted: boolean;
+  /** Who was refused since: the epoch of the failover, and the worker's sticky queue. */
+  readonly refused: Set<string>;
+};
 
 export class StaleCaches {
-  /** Workers by their sticky queues, each with a run, that were refused; the oldest first. */
-  readonly #refused = new Set<string>();
+  /** By run, the oldest first. */
+  readonly #runs = new Map<string, Workers>();
+
+  /** Another branch of the run was heard of, in which a worker had completed a task. */
+  doubt({ runId }: RunRef): void {
+    this.#keep(runId, { doubted: true, refused: new Set() });
+  }
 
   /**
    * Fails the task, so that it is offered again at once, where its worker may have skipped events.
@@ -42,11 +58,12 @@ export class StaleCaches {
   ): Promise<void> {
     const queue = input.sticky?.queue;
     if (queue === undefined || forced === 0) return;
-    const key = `${run.runId}/${forced}/${queue}`;
-    if (this.#refused.has(key)) return;
-    const isFresh = await ownership.at(run, call.signal, (found) =>
-      hasReplayed(found.run.head, { queue, forced }),
-    );
+    const { runId } = run;
+    const worker = `${forced}/${queue}`;
+    const isFresh = await ownership.at(run, call.signal, ({ run: { head } }) => {
+      const { refused, doubted } = this.#runs.get(runId) ?? nobody();
+      return refused.has(worker) || hasReplayed(head, { queue, forced, doubted });
+    });
     if (isFresh) return;
     const { claim, identity, binaryChecksum } = input;
     const message =
@@ -61,20 +78,37 @@ export class StaleCaches {
       identity,
       binaryChecksum,
     } as const;
+    const workers = this.#runs.get(runId) ?? nobody();
     await ownership.execute(run, failed, call);
-    this.#refused.add(key);
-    const [oldest] = this.#refused;
-    if (this.#refused.size > LIMIT && oldest !== undefined) this.#refused.delete(oldest);
+    // Where another branch was heard of meanwhile, this is forgotten with all else, and the worker is refused again.
+    workers.refused.add(worker);
+    if (!this.#runs.has(runId)) this.#keep(runId, workers);
     throw new AtollError('not-found', `Workflow task not found: ${message}.`);
   }
+
+  #keep(runId: string, workers: Workers): void {
+    this.#runs.delete(runId);
+    this.#runs.set(runId, workers);
+    const [oldest] = this.#runs.keys();
+    if (this.#runs.size > LIMIT && oldest !== undefined) this.#runs.delete(oldest);
+  }
+}
+
+function nobody(): Workers {
+  return { doubted: false, refused: new Set() };
 }
 
 /** Whether what a worker remembers of the run is of the branch that is here. Pure. */
 export function hasReplayed(
   { lineage, epoch, sticky }: Pick<RunState, 'lineage' | 'epoch' | 'sticky'>,
-  { queue, forced }: { readonly queue: string; readonly forced: number },
+  {
+    queue,
+    forced,
+    doubted,
+  }: { readonly queue: string; readonly forced: number; readonly doubted: boolean },
 ): boolean {
   const began = lineage[0]?.epoch ?? epoch;
+  if (began >= forced) return true;
   // Nothing is sticky across epochs (carry.ts).
-  return began >= forced || (epoch >= forced && sticky?.queue === queue);
+  return !doubted && epoch >= forced && sticky?.queue === queue;
 }
