@@ -2,7 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { settlePromises } from '../../kernel/testing/virtual-clock.ts';
 import type { WorkflowTaskStartedReply } from '../history/decision.ts';
 import { activity, COMPLETE, startTimer } from '../history/testing/inputs.ts';
-import { ACTIVITIES, calling, outcomeOf, ShardLab, wf } from './testing/shard-lab.ts';
+import { shardOf } from './shard-of.ts';
+import { ACTIVITIES, calling, NS, outcomeOf, ShardLab, wf } from './testing/shard-lab.ts';
+import { forever, placed } from './testing/two-hosts.ts';
 
 describe('idle', () => {
   test.each([0, 1_000])(
@@ -203,5 +205,24 @@ describe('tasks', () => {
     expect((await next.poll()).workflowId).toBe('b');
     await next.settle(61_000);
     expect((await next.poll()).workflowId).toBe('a');
+  });
+
+  test('of a shard that acts stay, and its polls, while another one stands by by an older map', async () => {
+    const host = await new ShardLab({ shards: 2 }).host();
+    const ids = Array.from({ length: 9 }, (_, i) => `wf-${i}`);
+    const [ours = '', others = ''] = [0, 1].map((n) => ids.find((id) => shardOf(NS, id, 2) === n));
+    host.placement = placed('4@4 active');
+    await host.start(ours);
+    host.placement = placed('3@3');
+    const over = new AbortController();
+    const poll = host.matching.poll(ACTIVITIES, { identity: 'worker', signal: over.signal });
+    await expect(host.start(others)).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await outcomeOf(poll)).toBe('waits');
+    expect((await host.poll()).workflowId).toBe(ours);
+    // And now there is none that acts.
+    host.placement = placed('5@5');
+    await host.shards.replicas().observe(NS, forever);
+    expect(await outcomeOf(poll)).toBe('done');
+    over.abort();
   });
 });

@@ -267,8 +267,13 @@ export class ShardHost implements Engine {
     first?.standing.assertActing(namespaceId);
   }
 
-  /** Its polls end, once for all shards: they find the new cell. */
+  /**
+   * Its polls end, once for all shards: they find the new cell. Not while one of its shards acts: matching would drop the tasks
+   * of that one, too, and nobody would offer them again (P7). That lasts until the last one is told, or until the map shows what
+   * the marks of a shard already say (a cell that started with an older map).
+   */
   #release(namespaceId: string, revision: number): void {
+    for (const { standing } of this.#ownerships()) if (standing.acts(namespaceId)) return;
     if (this.#releasedAt.get(namespaceId) === revision) return;
     this.#releasedAt.set(namespaceId, revision);
     this.#options.matching.release(namespaceId);

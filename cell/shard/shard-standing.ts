@@ -42,7 +42,12 @@ export class ShardStanding {
 
   /** Whether work of the namespace begins here: its newest mark, if any, is durable and says so. */
   drives(namespaceId: string): boolean {
-    return this.#acts(namespaceId) && this.marks.isSettled(namespaceId);
+    return this.acts(namespaceId) && this.marks.isSettled(namespaceId);
+  }
+
+  /** Whether its newest mark, perhaps not durable yet, lets the namespace act here. */
+  acts(namespaceId: string): boolean {
+    return isActing(this.marks.get(namespaceId), this.#parts.placementOf(namespaceId));
   }
 
   /**
@@ -51,7 +56,7 @@ export class ShardStanding {
    */
   assertActing(namespaceId: string): void {
     this.settle(namespaceId);
-    if (!this.#acts(namespaceId)) throw this.#refusal(namespaceId);
+    if (!this.acts(namespaceId)) throw this.#refusal(namespaceId);
   }
 
   /** Writes the mark that the map asks for, if one is due (PROTOCOLS 8.4, 8.5). */
@@ -104,10 +109,6 @@ export class ShardStanding {
     const batch = this.#parts.append(mark);
     if (mark.kind !== 'acting') this.#parts.stopped(mark, this.#refusal(mark.namespaceId));
     return batch;
-  }
-
-  #acts(namespaceId: string): boolean {
-    return isActing(this.marks.get(namespaceId), this.#parts.placementOf(namespaceId));
   }
 
   #refusal(namespaceId: string): AtollError {

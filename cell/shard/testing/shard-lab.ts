@@ -16,6 +16,7 @@ import { startInput } from '../../history/testing/inputs.ts';
 import type { IndexRow } from '../../history/work.ts';
 import { InMemoryMatching } from '../../matching/in-memory-matching.ts';
 import type { OfferedTask, QueueKey } from '../../matching/matching.ts';
+import { allShards } from '../../membership/single.ts';
 import { MemoryDatabase } from '../../storage/memory/memory-database.ts';
 import { MemoryStore } from '../../storage/memory/memory-store.ts';
 import type { StatementFate, StoreStatement } from '../../storage/memory/store-faults.ts';
@@ -42,7 +43,11 @@ export function calling(signal: AbortSignal = new AbortController().signal): Cal
 }
 
 /** Bounds of the shards, and of runs. */
-type LabConfig = Partial<ShardConfig> & { readonly limits?: Partial<HistoryLimits> };
+type LabConfig = Partial<ShardConfig> & {
+  readonly limits?: Partial<HistoryLimits>;
+  /** Default 1. */
+  readonly shards?: number;
+};
 
 export class Host {
   readonly statements: StoreStatement[] = [];
@@ -62,7 +67,11 @@ export class Host {
   readonly fed: { readonly seq: number; readonly steps: readonly ReplicatedStep[] }[] = [];
   readonly #clock: VirtualClock;
 
-  constructor(database: MemoryDatabase, clock: VirtualClock, { limits, ...config }: LabConfig) {
+  constructor(
+    database: MemoryDatabase,
+    clock: VirtualClock,
+    { limits, shards = 1, ...config }: LabConfig,
+  ) {
     const rng = new SeededRng(7).fork(`host-${clock.monotonicMs()}`);
     this.#clock = clock;
     this.matching = new InMemoryMatching({ clock });
@@ -85,8 +94,8 @@ export class Host {
       logger: silentLog,
       config: shardConfig(config),
       limits: { ...defaultHistoryLimits, ...limits },
-      shardCount: 1,
-      shards: [0 as ShardId],
+      shardCount: shards,
+      shards: allShards(shards),
       epochOf: () => this.placement?.epoch ?? 1,
       placementOf: () => this.placement,
       lanes: {
@@ -176,7 +185,7 @@ export class ShardLab {
   /** @param clock another than its own, where several labs share the time */
   constructor(config: LabConfig = {}, clock = new VirtualClock()) {
     this.clock = clock;
-    this.database = new MemoryDatabase({ clock: this.clock, shardCount: 1 });
+    this.database = new MemoryDatabase({ clock: this.clock, shardCount: config.shards ?? 1 });
     this.#config = config;
   }
 
