@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { Loss, LossKeeper } from './loss.ts';
 import { asIs, forever, image, twoCells } from '../testing/two-hosts.ts';
 import { wf } from '../testing/shard-lab.ts';
@@ -20,12 +20,12 @@ async function ownLoser() {
   const keeper: LossKeeper = {
     kept: () => Promise.resolve(undefined),
     keep: async (loss) => {
-      kept.push({ loss, taken: await taken() });
+      kept.push({ loss, taken: await taken('unheard', 'won') });
     },
   };
-  const taken = () =>
+  const taken = (...requests: readonly string[]) =>
     a.ownership.at(wf('w'), forever, ({ execution: { ledger } }) =>
-      ['unheard', 'won'].filter((request) => ledger.find(request) !== undefined),
+      requests.filter((request) => ledger.find(request) !== undefined),
     );
   return { a, won, kept, taken, replicas: a.shards.replicas(keeper) };
 }
@@ -33,7 +33,7 @@ async function ownLoser() {
 test('an acting cell applies again what its own branch held, once that gave way', async () => {
   const { replicas, won, kept, taken } = await ownLoser();
   expect(await replicas.adopt(won, asIs, forever)).toEqual({ kind: 'applied' });
-  expect(await taken()).toEqual(['unheard', 'won']);
+  expect(await taken('unheard', 'won')).toEqual(['unheard', 'won']);
   expect(kept.at(-1)?.loss.execution).toMatchObject({
     outcome: 'rolled-back',
     reapplied: ['signal go'],
@@ -51,3 +51,28 @@ test('what its branch held is told before that gives way: the cell may die befor
     },
   });
 });
+
+test.each(['done', 'runs'] as const)(
+  'an image that comes twice takes nothing away that was decided on top of it: lane at %s',
+  async (delivery) => {
+    const { a, replicas, won, taken } = await ownLoser();
+    a.delivery = delivery;
+    const { log } = a.ownership;
+    const admit = log.admit.bind(log);
+    let release = () => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    let looks = 0;
+    // The first one has found that it wins, and is late.
+    vi.spyOn(log, 'admit').mockImplementation((signal) => {
+      looks += 1;
+      return looks === 2 ? held : admit(signal);
+    });
+    const late = replicas.adopt(won, asIs, forever);
+    await vi.waitFor(() => expect(looks).toBe(2));
+    expect(await replicas.adopt(won, asIs, forever)).toEqual({ kind: 'applied' });
+    await a.signal('w', 'on-top');
+    release();
+    expect(await late).toEqual({ kind: 'known' });
+    expect(await taken('on-top')).toEqual(['on-top']);
+  },
+);

@@ -106,7 +106,7 @@ export class ReplicaRepair {
     const ref = run?.ref ?? accused;
     if (ref && this.#ownership.standing.drives(ref.namespaceId)) return true;
     if (!run || !accused || accused.state === UNREADABLE) return false;
-    return run.head.transition !== accused.transition;
+    return run.head.transition !== accused.transition || run.head.epoch !== accused.epoch;
   }
 
   /** What can be read of the run and its workflow id, looked at in the turn in which it is used. */

@@ -62,6 +62,8 @@ export type Taken = {
 type Loser = {
   readonly head: RunState;
   readonly historyId: string;
+  /** What it has in common with what wins. */
+  readonly ancestor: LineageItem;
   /** Of its workflow id. */
   readonly ledger: readonly LedgerEntry[];
   readonly piece?: Piece | undefined;
@@ -189,7 +191,7 @@ export class ReplicaWriter {
           return run ? { kind: 'applied' } : this.#settler.cameWhole(state, signal);
         }
         case 'wins':
-          return this.#replace(image, { ancestor: standing.ancestor }, signal);
+          return this.#replace(image, signal);
       }
     });
   }
@@ -198,11 +200,7 @@ export class ReplicaWriter {
    * Puts the image in the place of our branch, which lost. What the acting cell has not heard of it is not to be forgotten:
    * it hears first; or, if this is the acting cell, and no lane will bring it back as steps, it is settled here.
    */
-  async #replace(
-    image: RunImage,
-    { ancestor, loser }: { readonly ancestor: LineageItem; readonly loser?: Loser | undefined },
-    signal: AbortSignal,
-  ): Promise<ApplyOutcome> {
+  async #replace(image: RunImage, signal: AbortSignal, loser?: Loser): Promise<ApplyOutcome> {
     const { state } = image;
     const next = await this.#look.at(
       { ref: state, pointed: pointedBy(image) },
@@ -211,6 +209,9 @@ export class ReplicaWriter {
         this.#assertHeard(state);
         const { run } = here;
         if (!run || run.pending) return undefined;
+        // Held anew against what is here now: the same image may have come twice, and the run may have gone on from it.
+        const standing = standingOfBranch(run.head.lineage, state.lineage);
+        if (standing.kind !== 'wins') return undefined;
         const { namespaceId, runId } = state;
         const upTo = { namespaceId, runId, seq: run.committedSeq };
         const delivery = this.#lanes.delivery(this.#ownership.shard, upTo);
@@ -218,7 +219,8 @@ export class ReplicaWriter {
         if (!acts && delivery !== 'done') throw stillToBeSent(state);
         if (acts && delivery !== 'done' && !isSameBranch(loser, run)) {
           const ledger = here.execution?.ledger.entries() ?? [];
-          return { head: run.head, historyId: run.branch.historyId, ledger };
+          const { ancestor } = standing;
+          return { head: run.head, historyId: run.branch.historyId, ancestor, ledger };
         }
         return this.#ownership.append({ adoption: this.#adoption(image, here, 'ours lost') });
       },
@@ -226,7 +228,7 @@ export class ReplicaWriter {
     // Decided on meanwhile: looked at again.
     if (next === undefined) return this.adopt(image, signal);
     if ('head' in next) {
-      const { head: own, historyId } = next;
+      const { head: own, historyId, ancestor } = next;
       const whole = { state: own, historyId };
       const events = await this.#source.events(this.#ownership, whole, ancestor.eventId, signal);
       const { transition: to, epoch } = own;
@@ -236,7 +238,7 @@ export class ReplicaWriter {
       const content = lostInBranch(branch, decodeEvents(Buffer.concat(events)), idOf);
       const piece = { ref: own, transitions, content };
       await this.#settler.foretell(piece, signal);
-      return this.#replace(image, { ancestor, loser: { ...next, piece } }, signal);
+      return this.#replace(image, signal, { ...next, piece });
     }
     await orAbort(next.committed, signal);
     if (loser?.piece) await this.#settler.lostOwn(loser.piece, signal);
