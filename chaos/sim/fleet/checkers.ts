@@ -3,7 +3,7 @@
  * branches that are neither applied again nor reported (P1). Everything else is judged as in one cell, by the branch that
  * lasted.
  */
-import { epochOf, NO_LINEAGE } from '../../../cell/history/lineage.ts';
+import { epochOf, NO_LINEAGE, type Lineage } from '../../../cell/history/lineage.ts';
 import type { Loss } from '../../../cell/shard/replicas/loss.ts';
 import type { RunDigest } from '../../../cell/shard/replicas/replicas.ts';
 import type { ChronicledRun } from '../chronicle.ts';
@@ -152,10 +152,11 @@ function checkInputs(evidence: FleetEvidence, tally: Tally<FleetCheck>): string[
 /**
  * P9: of a branch whose signals the last report calls undeliverable, one is missing from the branch that lasted. What an
  * earlier report says may be undone, and so may a verdict on the first part of a branch, of which the rest won later: only
- * branches count that parted from the one that lasted where this goes on in a larger epoch.
+ * branches count that parted from the one that lasted where this goes on in a larger epoch. Nor does a verdict count that the
+ * reporting cell gave against a branch of its own that has lost since, too.
  */
 function checkUndeliverable(evidence: FleetEvidence, tally: Tally<FleetCheck>): string[] {
-  const { chronicle, histories, losses, activeIn, handed, orders } = evidence;
+  const { chronicle, histories, losses, activeIn, beganMs, handed, orders } = evidence;
   const last = Math.max(...activeIn.keys());
   return losses.flatMap(({ cell, epoch, execution }) => {
     const { outcome, runId, workflowId, transitions } = execution;
@@ -166,8 +167,11 @@ function checkUndeliverable(evidence: FleetEvidence, tally: Tally<FleetCheck>): 
       .map(({ transition }) => transition)
       .filter((one) => one.runId === runId && from <= one.number && one.number <= to);
     if (!lost.some((one) => one.number === to && one.epoch === transitions.epoch)) return [];
-    const lasted = epochOf(chronicle.lineages.get(runId) ?? NO_LINEAGE, from) ?? 0;
-    if (lasted <= transitions.epoch) return [];
+    const lineage = chronicle.lineages.get(runId) ?? NO_LINEAGE;
+    if ((epochOf(lineage, from) ?? 0) <= transitions.epoch) return [];
+    const gaveWay = chronicle.gaveWay.get(`${cell}/${runId}`);
+    const inItsTime = gaveWay !== undefined && gaveWay.atMs >= (beganMs.get(last) ?? 0);
+    if (inItsTime && lost.some(judgedBy(gaveWay.lineage, lineage))) return [];
     tally.add('P9 signals called undeliverable');
     const marks = lost.flatMap(marksIn).filter(isOfInput);
     // One without a request id that the network doubled is two signals.
@@ -178,6 +182,14 @@ function checkUndeliverable(evidence: FleetEvidence, tally: Tally<FleetCheck>): 
     if (marks.some((mark) => (there?.get(mark) ?? 0) < (again.get(mark) ?? 1))) return [];
     return [`P9: signals of ${workflowId} ${runId} are called undeliverable, and none is missing`];
   });
+}
+
+/** Whether what lost was held against a third branch, which has lost against the one that lasted. */
+function judgedBy(own: Lineage, lasted: Lineage) {
+  return ({ number, epoch }: Decided['transition']): boolean => {
+    const judge = epochOf(own, number) ?? 0;
+    return judge !== epoch && judge !== (epochOf(lasted, number) ?? 0);
+  };
 }
 
 function isOfInput(mark: string): boolean {

@@ -44,6 +44,8 @@ export class FleetChronicle {
   readonly lineages = new Map<string, Lineage>();
   /** Transitions that are in no surviving branch. */
   readonly lost: Decided[] = [];
+  /** By cell and run: the branch that was last replaced there by another one, and when. */
+  readonly gaveWay = new Map<string, { readonly lineage: Lineage; readonly atMs: number }>();
   readonly #ends = new Map<string, Map<string, Standing>>();
   /** By cell and run: in which order the runs came to be there. */
   readonly #arrivals = new Map<string, number>();
@@ -96,6 +98,8 @@ export class FleetChronicle {
     }
     for (const { state } of adoptions) {
       const { runId, workflowId, lineage, closedAt } = state;
+      const before = ends.get(runId);
+      if (before) this.gaveWay.set(`${cell}/${runId}`, { lineage: before.lineage, atMs: row.atMs });
       ends.set(runId, { lineage, workflowId, closed: closedAt !== undefined });
       this.#arrived(cell, runId);
     }

@@ -172,12 +172,17 @@ export class FleetDirector {
     time.after(afterMs + rng.integer(50, 1_000), () => void operators.ask('failover'));
   }
 
-  /** A cell and a router hear of neither map nor orchestrators, and serve on by what they know (P12). */
+  /**
+   * A cell and a router hear of neither map nor orchestrators, and serve on by what they know (P12). Where the namespace fails
+   * over meanwhile, two cells act, and a worker that asks several routers reaches both.
+   */
   #controlAway(cell: string, forMs: number): void {
-    const { rng, routers, operators } = this.#parts;
+    const { rng, routers, operators, forces, time } = this.#parts;
     this.#cut(MAP, cell, forMs);
     this.#cut(MAP, rng.pick(routers).name, forMs);
     for (const { name } of operators.running) this.#cut(name, cell, forMs);
+    if (!forces || !rng.chance(0.6)) return;
+    time.after(rng.integer(50, 1_000), () => void operators.ask('failover'));
   }
 
   #cut(from: string, to: string, forMs: number): void {

@@ -110,6 +110,8 @@ type Undeliverable = {
   readonly there: boolean;
   readonly epoch: number;
   readonly lasted: number;
+  /** Epoch of a branch of the reporting cell that lost since; 0: none did. */
+  readonly gaveWay: number;
   readonly breach: boolean;
 };
 
@@ -192,14 +194,16 @@ describe('the checkers of a fleet', () => {
   });
 
   it.each`
-    there    | epoch | lasted | breach
-    ${true}  | ${2}  | ${2}   | ${true}
-    ${true}  | ${2}  | ${1}   | ${false}
-    ${true}  | ${1}  | ${2}   | ${false}
-    ${false} | ${2}  | ${2}   | ${false}
+    there    | epoch | lasted | gaveWay | breach
+    ${true}  | ${2}  | ${2}   | ${0}    | ${true}
+    ${true}  | ${2}  | ${1}   | ${0}    | ${false}
+    ${true}  | ${1}  | ${2}   | ${0}    | ${false}
+    ${false} | ${2}  | ${2}   | ${0}    | ${false}
+    ${true}  | ${2}  | ${3}   | ${2}    | ${false}
+    ${true}  | ${2}  | ${2}   | ${1}    | ${true}
   `(
-    'P9: a signal is called undeliverable by the report to epoch $epoch of 2, it is there: $there, on a branch of epoch $lasted',
-    ({ there, epoch, lasted, breach }: Undeliverable) => {
+    'P9: a signal is called undeliverable by the report to epoch $epoch of 2, it is there: $there, on a branch of epoch $lasted, against which one of epoch $gaveWay lost there',
+    ({ there, epoch, lasted, gaveWay, breach }: Undeliverable) => {
       const attributes = { signalName: 'signal', input: toPayloads(`${ORDER}/note-1`) };
       const event = {
         kind: 'WorkflowExecutionSignaled',
@@ -210,6 +214,8 @@ describe('the checkers of a fleet', () => {
       const gone = decided('b', 2, 1, [{ ...event, attributes }]);
       const made = chronicle([decided('a', 1, 1), gone], [gone]);
       made.lineages.set(RUN, [{ epoch: lasted, transition: 3, eventId: 9 }]);
+      const own = [{ epoch: gaveWay, transition: 3, eventId: 9 }];
+      if (gaveWay > 0) made.gaveWay.set(`a/${RUN}`, { lineage: own, atMs: 1 });
       const marks = new Map(there ? [[`signal ${RUN} ${ORDER}/note-1`, 1]] : []);
       const said = loss(2, 2);
       const execution = { ...said.execution, outcome: 'signal-undeliverable' as const };
