@@ -149,6 +149,23 @@ describe('a start that cannot be says why and what to do', () => {
     expect(ended.output).toMatch(/4.*8|8.*4/);
   });
 
+  test('a cell on another database than its own is refused, unless that is said', async () => {
+    const [own, other] = [server.url('own_database'), server.url('other_database')];
+    const flags = [...cellFlags(folder), '--shards', '4', '--fleet', join(folder, 'database')];
+    const first = command.start([...flags, '--postgres-url', own]);
+    await first.ready();
+    first.kill('SIGINT');
+    await first.ended();
+    const refused = await atoll([...flags, '--postgres-url', other]);
+    expect(refused.code).toBe(1);
+    expect(refused.output).toMatch(/this one is new: check --postgres-url.*--new-database/);
+    const anew = command.start([...flags, '--postgres-url', other, '--new-database']);
+    await anew.ready();
+    anew.kill('SIGINT');
+    expect((await anew.ended()).code).toBe(0);
+    expect((await atoll([...flags, '--postgres-url', own])).output).toContain('has its workflows');
+  });
+
   test('a data folder of another user is named and left alone', async () => {
     const data = join(folder, 'foreign');
     await mkdir(join(data, 'postgres'), { recursive: true });

@@ -8,9 +8,10 @@ import { openCellStorage } from './cell-storage.ts';
 
 const server = useTestServer();
 
-function open(url: string) {
+function open(url: string, as: { readonly id?: string; readonly databaseId?: string } = {}) {
   const ports = { clock: systemClock, rng: systemRng, log: silentLog };
-  return openCellStorage({ storage: { kind: 'postgres', url }, shards: 8 }, ports);
+  const storage = { kind: 'postgres', url } as const;
+  return openCellStorage({ id: 'a', storage, shards: 8, ...as }, ports);
 }
 
 test('the scheme of the database URL chooses the adapter', async () => {
@@ -25,4 +26,31 @@ test('the scheme of the database URL chooses the adapter', async () => {
   const { session } = await storage.log.verify([], AbortSignal.timeout(10_000));
   expect(session).toBe(1);
   storage.close();
+});
+
+test('a database is of the cell that was the first to start on it, and keeps its id', async () => {
+  const url = await server.emptiedDatabase();
+  const first = await open(url);
+  first.close();
+  expect(first.databaseId).toMatch(/^[0-9a-f-]{36}$/);
+  const again = await open(url, { databaseId: first.databaseId ?? '' });
+  again.close();
+  expect(again.databaseId).toBe(first.databaseId);
+  await expect(open(url, { id: 'b' })).rejects.toMatchObject({
+    code: 'failed-precondition',
+    message: expect.stringContaining('belongs to cell a, not to cell b'),
+  });
+  await expect(open(url, { databaseId: 'other' })).rejects.toMatchObject({
+    code: 'failed-precondition',
+    message: expect.stringContaining(`in database other, and this one is ${first.databaseId}`),
+  });
+});
+
+test('nothing is made in an empty database that a cell was led to by mistake', async () => {
+  const url = await server.emptiedDatabase();
+  await expect(open(url, { databaseId: 'mine' })).rejects.toMatchObject({
+    message: expect.stringContaining('this one is new: check --postgres-url'),
+  });
+  const other = await open(url, { id: 'b' });
+  other.close();
 });

@@ -2,6 +2,7 @@
 import { MemoryDatabase } from '../cell/storage/memory/memory-database.ts';
 import { MemoryStore } from '../cell/storage/memory/memory-store.ts';
 import type { ShardLog } from '../cell/storage/shard-log.ts';
+import { assertBelongs, type CellIdentity } from '../cell/storage/sql/cell-identity.ts';
 import type { SqlStore } from '../cell/storage/sql/sql-store.ts';
 import type { ShardViews } from '../cell/storage/views.ts';
 import { MemoryVisibility } from '../cell/visibility/memory/memory-visibility.ts';
@@ -27,17 +28,25 @@ export type CellStorage = {
   readonly visibility: Visibility;
   readonly deadLetters: DeadLetters;
   readonly losses: Losses;
+  /** The id of the database; undefined: it is memory, as young as the process. */
+  readonly databaseId: string | undefined;
   close(): void;
 };
 
 const MIGRATE_MS = 30_000;
 
-/** Opens, migrates and provisions. Errors say what to do: see openSqlStore. */
+/** Opens, migrates and provisions, as this cell's own. Errors say what to do: see openSqlStore. */
 export async function openCellStorage(
-  options: { readonly storage: CellStorageOptions; readonly shards: number },
+  options: {
+    readonly id: string;
+    readonly storage: CellStorageOptions;
+    readonly shards: number;
+    /** The id of the database that the cell has served from so far, if that is to be the one. */
+    readonly databaseId?: string | undefined;
+  },
   ports: { readonly clock: Clock; readonly rng: Rng; readonly log: Log },
 ): Promise<CellStorage> {
-  const { clock } = ports;
+  const { clock, rng } = ports;
   if (options.storage.kind === 'memory') {
     const database = new MemoryDatabase({ clock, shardCount: options.shards });
     const store = new MemoryStore(database, ports);
@@ -47,6 +56,7 @@ export async function openCellStorage(
       visibility: new MemoryVisibility(),
       deadLetters: new MemoryDeadLetters(),
       losses: new MemoryLosses(),
+      databaseId: undefined,
       close: () => {},
     };
   }
@@ -54,10 +64,18 @@ export async function openCellStorage(
   const { SqlDeadLetters } = await import('../replication/sql/dead-letters.ts');
   const { SqlLosses } = await import('../replication/sql/losses.ts');
   const store = await openDatabaseOf(options.storage.url, ports);
+  let databaseId: string;
   try {
-    await withDeadline(clock, { what: 'migrating the database', timeoutMs: MIGRATE_MS }, (signal) =>
-      store.migrate(signal).then(() => store.provision(options.shards, signal)),
-    );
+    const deadline = { what: 'migrating the database', timeoutMs: MIGRATE_MS };
+    databaseId = await withDeadline(clock, deadline, async (signal) => {
+      // Before anything is made there: it may be a database that another cell is to start on.
+      const found = await store.identity(signal);
+      assertBelongs(found, options.id);
+      assertSame(found, options);
+      await store.migrate(signal);
+      await store.provision(options.shards, signal);
+      return store.claim({ cellId: options.id, databaseId: rng.uuid() }, signal);
+    });
   } catch (error) {
     store.close();
     throw error;
@@ -69,8 +87,21 @@ export async function openCellStorage(
     visibility: new SqlVisibility(database),
     deadLetters: new SqlDeadLetters(database),
     losses: new SqlLosses(database),
+    databaseId,
     close: () => store.close(),
   };
+}
+
+function assertSame(
+  found: CellIdentity | undefined,
+  { id, databaseId }: { readonly id: string; readonly databaseId?: string | undefined },
+): void {
+  if (databaseId === undefined || found?.databaseId === databaseId) return;
+  const what = found === undefined ? 'this one is new' : `this one is ${found.databaseId}`;
+  throw new AtollError(
+    'failed-precondition',
+    `cell ${id} has its workflows in database ${databaseId}, and ${what}: check --postgres-url. If that database is gone for good: docs/runbooks/replicas.md, --new-database`,
+  );
 }
 
 /** The store that the URL's scheme calls for, not yet migrated. @throws AtollError `invalid-argument` if it is no URL */

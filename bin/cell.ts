@@ -29,6 +29,8 @@ export type CellProcessOptions = {
   readonly advertise?: string | undefined;
   readonly shards: number;
   readonly postgresUrl: string;
+  /** Begins anew on a database that is not the one that the fleet map names. */
+  readonly newDatabase?: boolean | undefined;
   /** Folder of the fleet map and the token keys, shared by all routers and cells of the fleet. */
   readonly fleet: string;
   /** Steps a second that one namespace sends to one replica (replication/config.ts). */
@@ -72,6 +74,7 @@ export async function runCell(
       advertise,
       shards: options.shards,
       storage: { kind: 'postgres', url: options.postgresUrl },
+      newDatabase: options.newDatabase,
       onShardStopped: fencedExit(log),
       wrapLog,
       ops,

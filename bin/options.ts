@@ -151,6 +151,12 @@ export const cellOptions = {
     meaning:
       'postgres:// or yugabytedb://user:password@host:port/database, a database of its own for each cell.',
   },
+  newDatabase: {
+    kind: 'switch',
+    default: false,
+    meaning:
+      'Begin anew on another database, since the one of the cell is gone for good (docs/runbooks/replicas.md).',
+  },
   laneItemsPerSecond: {
     kind: 'number',
     default: 10_000,

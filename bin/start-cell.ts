@@ -20,9 +20,10 @@ import { ShardHost } from '../cell/shard/shard-host.ts';
 import type { Stop } from '../cell/shard/shard-owner.ts';
 import type { ShardId, ShardLog } from '../cell/storage/shard-log.ts';
 import type { CachedFleetMap } from '../fleet/cached-map.ts';
-import { registerCell } from '../fleet/table.ts';
+import { needsDatabase, registerCell } from '../fleet/table.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { withDeadline } from '../kernel/deadline.ts';
+import { AtollError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import type { Rng } from '../kernel/rng.ts';
 import { RpcServer } from '../kernel/rpc/server.ts';
@@ -43,6 +44,8 @@ export type CellOptions = {
   readonly advertise?: ((port: number) => string) | undefined;
   readonly shards: number;
   readonly storage: CellStorageOptions;
+  /** It begins anew on another database than the fleet map names. */
+  readonly newDatabase?: boolean | undefined;
   readonly shard?: Partial<ShardConfig>;
   /** A shard stopped for good. */
   readonly onShardStopped: (shard: ShardId, stop: Stop) => void;
@@ -82,7 +85,10 @@ const REGISTER_MS = 5_000;
 export async function startCell(options: CellOptions, ports: CellPorts): Promise<RunningCell> {
   const { clock, rng, map, tokens } = ports;
   const log = ports.log.child({ cell: options.id });
-  const storage = await openCellStorage(options, { clock, rng, log });
+  const storage = await openCellStorage(
+    { ...options, databaseId: databaseOf(options, map) },
+    { clock, rng, log },
+  );
   const measured = measureCell(options.ops ?? NO_OPS, { cell: options.id, clock });
   const queues = new InMemoryMatching<ActivityStartedReply>({ clock });
   const matching = measured.matching(queues);
@@ -138,7 +144,7 @@ export async function startCell(options: CellOptions, ports: CellPorts): Promise
     const address = options.advertise?.(bound.port) ?? `${bound.host}:${bound.port}`;
     await host.open();
     replication.follow();
-    await register(options, ports, address);
+    await register(options, ports, { address, database: storage.databaseId });
     log.info({ address, shards: options.shards }, 'cell is serving');
     return { address, host, close };
   } catch (error) {
@@ -147,11 +153,24 @@ export async function startCell(options: CellOptions, ports: CellPorts): Promise
   }
 }
 
+/** The database that it has to be. @throws AtollError `failed-precondition` where it may not begin anew */
+function databaseOf({ id, newDatabase = false }: CellOptions, map: CachedFleetMap) {
+  if (!newDatabase) return map.cell(id)?.database;
+  const needed = needsDatabase(map.map, id);
+  if (needed !== undefined) throw new AtollError('failed-precondition', needed);
+  return undefined;
+}
+
 /** From here on routers send calls to it. */
-async function register(options: CellOptions, { clock, map }: CellPorts, address: string) {
-  const { id, region, shards } = options;
+async function register(
+  options: CellOptions,
+  { clock, map }: CellPorts,
+  { address, database }: { readonly address: string; readonly database: string | undefined },
+) {
+  const { id, region, shards, newDatabase = false } = options;
   const deadline = { what: 'registering the cell in the fleet map', timeoutMs: REGISTER_MS };
+  const cell = { region, address, shards, ...(database === undefined ? {} : { database }) };
   await withDeadline(clock, deadline, (signal) =>
-    map.update((known) => registerCell(known, id, { region, address, shards }), signal),
+    map.update((known) => registerCell(known, id, cell, { newDatabase }), signal),
   );
 }

@@ -48,9 +48,9 @@ function wrongMap(value: unknown): string | undefined {
 }
 
 function isCell(cell: unknown): boolean {
-  return (
-    isRecord(cell) && isText(cell['region']) && isText(cell['address']) && isCount(cell['shards'])
-  );
+  if (!isRecord(cell)) return false;
+  const { region, address, shards, database = '' } = cell;
+  return isText(region) && isText(address) && isCount(shards) && isText(database);
 }
 
 function wrongNamespace(id: string, value: unknown, cells: object): string | undefined {

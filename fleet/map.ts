@@ -25,6 +25,8 @@ export type Cell = {
   readonly address: string;
   /** Fixed for the life of the cell (D2). */
   readonly shards: number;
+  /** The id of its database: it serves from no other one. Absent: in memory, or of an older release. */
+  readonly database?: string | undefined;
 };
 
 /**

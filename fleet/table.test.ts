@@ -49,11 +49,25 @@ describe('a change that is legal', () => {
     expect(map.namespaces['id-of-a']?.placement).toMatchObject({ active: 'west', epoch: 4 });
   });
 
+  it('gives a cell its database, and another one where that is said and nobody counts on it', () => {
+    const first = must(registerCell(twoCells('own'), 'east', { ...cell, database: 'one' }));
+    expect(first.cells['east']?.database).toBe('one');
+    const asked = { ...cell, database: 'two' };
+    const second = must(registerCell(first, 'east', asked, { newDatabase: true }));
+    expect(second.cells['east']?.database).toBe('two');
+  });
+
   it('changes nothing for a cell that is there as asked', () => {
     const map = must(registerCell(EMPTY_FLEET_MAP, 'east', cell));
     expect(registerCell(map, 'east', { ...cell })).toEqual({ kind: 'unchanged' });
   });
 });
+
+/** A cell that has its workflows in a database of that id, with a namespace of which another cell keeps a copy. */
+function keeping(database: string): FleetMap {
+  const map = must(registerCell(twoCells(), 'east', { ...cell, database }));
+  return must(registerNamespace(map, { ...registration('taken'), replicas: ['west'] }));
+}
 
 describe('a change that is refused', () => {
   const map = twoCells('taken');
@@ -131,6 +145,24 @@ describe('a change that is refused', () => {
       registerCell(map, 'east', { ...cell, shards: 8 }),
       'failed-precondition',
       /--shards 4/,
+    ],
+    [
+      'another database',
+      registerCell(keeping('one'), 'east', { ...cell, database: 'two' }),
+      'failed-precondition',
+      /one.*two/,
+    ],
+    [
+      'no database where there was one',
+      registerCell(keeping('one'), 'east', cell),
+      'failed-precondition',
+      /one.*none/,
+    ],
+    [
+      'a new database while others count on the old one',
+      registerCell(keeping('one'), 'east', { ...cell, database: 'two' }, { newDatabase: true }),
+      'failed-precondition',
+      /keeps taken together.*atoll failover/,
     ],
     [
       'an older epoch',

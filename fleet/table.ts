@@ -70,8 +70,16 @@ export function registerNamespace(map: FleetMap, asked: Registration): Change {
   });
 }
 
-/** Adds a cell, or gives a known one its new address or region. Its shard count never changes (D2). */
-export function registerCell(map: FleetMap, id: string, cell: Cell): Change {
+/**
+ * Adds a cell, or gives a known one its new address or region. Its shard count never changes (D2), its database only where
+ * that is said (`newDatabase`): with it all is gone that no other cell keeps.
+ */
+export function registerCell(
+  map: FleetMap,
+  id: string,
+  cell: Cell,
+  { newDatabase = false }: { readonly newDatabase?: boolean } = {},
+): Change {
   const wrong = wrongCell(id, cell);
   if (wrong !== undefined) return refuse('invalid-argument', wrong);
   const known = map.cells[id];
@@ -87,10 +95,32 @@ export function registerCell(map: FleetMap, id: string, cell: Cell): Change {
       `Cell ${id} was made with ${known.shards} shards and cannot have ${cell.shards}: start it with --shards ${known.shards}, or give the new cell another id.`,
     );
   }
-  if (known !== undefined && known.address === cell.address && known.region === cell.region) {
-    return { kind: 'unchanged' };
+  if (known?.database !== undefined && known.database !== cell.database) {
+    const needed = newDatabase
+      ? needsDatabase(map, id)
+      : `Cell ${id} has its workflows in database ${known.database}, and this is ${cell.database ?? 'none'}.`;
+    if (needed !== undefined) return refuse('failed-precondition', needed);
   }
+  if (known !== undefined && isSameCell(known, cell)) return { kind: 'unchanged' };
   return changed(map, { cells: { ...map.cells, [id]: cell } });
+}
+
+/** Why the cell cannot begin anew on an empty database, for a person: other cells count on what it had. */
+export function needsDatabase(map: FleetMap, id: string): string | undefined {
+  const shared = Object.values(map.namespaces).filter(
+    ({ placement: { replicas }, state }) =>
+      state !== 'deleted' && replicas.length > 1 && replicas.includes(id),
+  );
+  if (shared.length === 0) return undefined;
+  const some = shared.slice(0, 3).map(({ name }) => name);
+  const names = [...some, ...(shared.length > 3 ? [`${shared.length - 3} more`] : [])].join(', ');
+  return `Cell ${id} keeps ${names} together with other cells, which count on what it had: fail over what is active here (atoll failover), take the cell out of the replicas (atoll namespace update NAME --replicas ...), and add it again once it serves.`;
+}
+
+function isSameCell(one: Cell, other: Cell): boolean {
+  return (
+    one.address === other.address && one.region === other.region && one.database === other.database
+  );
 }
 
 /**

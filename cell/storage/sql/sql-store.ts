@@ -13,6 +13,7 @@ import { AtollError } from '../../../kernel/errors.ts';
 import type { Log } from '../../../kernel/log.ts';
 import type { Checkpoint, SessionId, ShardId, ShardLog } from '../shard-log.ts';
 import type { ShardViews } from '../views.ts';
+import { claimIdentity, readIdentity, type CellIdentity } from './cell-identity.ts';
 import { checkpointStatement, type MovedRow } from './checkpoint.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import type { ConnectionOptions } from './connection.ts';
@@ -61,6 +62,10 @@ export type SqlStore = {
   migrate(signal: AbortSignal): Promise<void>;
   /** Makes the cell's shards, or checks that there are as many. */
   provision(shardCount: number, signal: AbortSignal): Promise<void>;
+  /** Whose database it is; undefined: nobody's yet. Works before `migrate`. */
+  identity(signal: AbortSignal): Promise<CellIdentity | undefined>;
+  /** Makes it this cell's, and answers with its id (cell-identity.ts). */
+  claim(as: CellIdentity, signal: AbortSignal): Promise<string>;
   /** Gives all connections up. Calls in flight reject; what they sent may still be carried out. */
   close(): void;
 };
@@ -113,6 +118,8 @@ export async function openStore(options: SqlStoreOptions, kind: ServerKind): Pro
     database: pool,
     migrate: (signal) => migrate(pool, { product: kind.server.product, log: options.log, signal }),
     provision: (shardCount, signal) => provision(pool, shardCount, signal),
+    identity: (signal) => readIdentity(pool, signal),
+    claim: (as, signal) => claimIdentity(pool, as, signal),
     close() {
       sessions.close();
       pool.close();

@@ -23,7 +23,7 @@ const EMPTY = `
   SELECT pg_terminate_backend(pid) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend';
   DELETE FROM shard_log; DELETE FROM run; DELETE FROM execution; DELETE FROM ledger; DELETE FROM history;
-  DELETE FROM timer; DELETE FROM task;
+  DELETE FROM timer; DELETE FROM task; DELETE FROM cell_identity;
   UPDATE shard SET range_id = 0, checkpoint_seq = 0, deleted_seq = 0, notes = NULL`;
 
 export type TestServer = {
