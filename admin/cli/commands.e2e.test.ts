@@ -14,6 +14,7 @@ import type {
   LaneStatus,
   LossEstimate,
   VerifyAsk,
+  VerifyReport,
 } from '../../replication/control/control.ts';
 import type { LossReport } from '../../replication/losses/loss-report.ts';
 import { Orchestrator } from '../moves/orchestrator.ts';
@@ -36,6 +37,7 @@ let dead = false;
 let heardMsAgo = 4_200;
 let copy: LossEstimate['copy'];
 let asked: VerifyAsk | undefined;
+let different: VerifyReport['different'] = [];
 /** Cells that keep losses, or do not answer for theirs. */
 const losses = new Map<string, LossReport['executions'] | 'away'>();
 const alive = <Value>(value: Value) =>
@@ -47,7 +49,8 @@ const control: CellControl = {
   observe: () => alive(undefined),
   verify: (ask) => {
     asked = ask;
-    return alive({ compared: 3, equal: 3, different: [], differences: 0, moving: 0, repaired: 0 });
+    const differences = different.length;
+    return alive({ compared: 3, equal: 3, different, differences, moving: 0, repaired: 0 });
   },
   estimateLoss: () =>
     Promise.resolve([{ source: 'east', heardMsAgo, knownMissing: 17, lagMs: 800, copy }]),
@@ -178,6 +181,16 @@ describe('the commands of an operator', () => {
       out: expect.stringContaining('3 compared, 3 equal'),
     });
     expect(asked).toMatchObject(ask);
+  });
+
+  it('say of each difference what it is, and why it was not repaired', async () => {
+    const run = { workflowId: 'w', runId: 'r', what: 'history' } as const;
+    different = [run, { ...run, runId: 's', why: 'the image is too large' }];
+    const { code, out } = await atoll('move verify orders --repair');
+    different = [];
+    expect(code).toBe(1);
+    expect(out).toContain('  w r: history\n');
+    expect(out).toContain('  w s: history (not repaired: the image is too large)\n');
   });
 
   it.each([

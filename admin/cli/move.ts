@@ -121,9 +121,10 @@ const verify: Run = async ({ client, show }, namespace, flags) => {
 function verifyText(report: AdminResponse<'VerifyNamespace'>): string {
   const { different = [], differences = 0, moving = 0, repaired = 0 } = report;
   const head = `${report.source} against ${report.against}: ${report.compared ?? 0} compared, ${report.equal ?? 0} equal, ${differences} differ, ${repaired} repaired, ${moving} change all the while\n`;
-  const rows = different.map(
-    (one) => `  ${one.workflowId ?? ''} ${one.runId ?? ''}: ${one.what ?? ''}\n`,
-  );
+  const rows = different.map(({ workflowId = '', runId = '', what = '', why = '' }) => {
+    const reason = why === '' ? '' : ` (not repaired: ${why})`;
+    return `  ${workflowId} ${runId}: ${what}${reason}\n`;
+  });
   const more = differences > different.length ? `  … ${differences - different.length} more\n` : '';
   return head + rows.join('') + more;
 }

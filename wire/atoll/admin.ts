@@ -74,7 +74,13 @@ export type LaneMessage = {
   why?: Text;
 };
 export type FindingMessage = { code?: Text; says?: Text };
-export type DifferenceMessage = { workflowId?: Text; runId?: Text; what?: Text };
+export type DifferenceMessage = {
+  workflowId?: Text;
+  runId?: Text;
+  what?: Text;
+  /** Why it was not repaired, where that is known. */
+  why?: Text;
+};
 export type LossEstimateMessage = {
   source?: Text;
   heardMsAgo?: Count;
@@ -240,7 +246,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
     'id string, name string, description string, owner_email string, retention_ms int64, registered_at int64, state string, active string, replicas string[], epoch int64, placement string, mode string, policy string, max_lag_ms int64, moves Move[]',
   Lane: 'from string, to string, kind string, pending int64, lag_ms int64, copied int64, total int64, parked int64, dead_letters int64, acknowledged_ms_ago int64, why string',
   Finding: 'code string, says string',
-  Difference: 'workflow_id string, run_id string, what string',
+  Difference: 'workflow_id string, run_id string, what string, why string',
   LossEstimate:
     'source string, heard_ms_ago int64, known_missing int64, lag_ms int64, unheard bool, copying bool, copied int64, total int64, unseeded bool, since int64',
   LostExecution:

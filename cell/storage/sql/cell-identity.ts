@@ -17,7 +17,7 @@ export async function readIdentity(
     { text: `SELECT to_regclass('cell_identity')::text AS found`, values: [] },
     signal,
   );
-  if (known?.found == null) return undefined;
+  if (known === undefined || known.found === null) return undefined;
   const [row] = await runner.run<{ readonly cell_id: string; readonly database_id: string }>(
     { text: 'SELECT cell_id, database_id FROM cell_identity', values: [] },
     signal,
