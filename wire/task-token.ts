@@ -27,6 +27,8 @@ export type WorkflowTaskToken = {
   readonly historyBytes: number;
   readonly suggestContinueAsNew: boolean;
   readonly identity?: string | undefined;
+  /** The epoch of the last event that the worker was shown: which branch it saw. Absent: of an older release. */
+  readonly branchEpoch?: number | undefined;
 };
 
 /** An attempt of an activity that a worker holds. */
@@ -38,6 +40,8 @@ export type ActivityTaskToken = {
   readonly attempt: number;
   readonly activityId: string;
   readonly epoch: number;
+  /** The epoch of the event that scheduled it: in which branch. Absent: of an older release. */
+  readonly scheduledEpoch?: number | undefined;
 };
 
 /** A query that a worker answers apart from a workflow task. */
@@ -90,7 +94,7 @@ export const WORKFLOW_TASK_TOKEN: TokenKind<WorkflowTaskToken> = {
   fields: [
     ...(['namespaceId', 'workflowId', 'runId', 'scheduledEventId', 'startedEventId'] as const),
     ...(['attempt', 'startedAt', 'epoch', 'requestId', 'historyBytes'] as const),
-    ...(['suggestContinueAsNew', 'identity'] as const),
+    ...(['suggestContinueAsNew', 'identity', 'branchEpoch'] as const),
   ],
 };
 export const ACTIVITY_TASK_TOKEN: TokenKind<ActivityTaskToken> = {
@@ -104,6 +108,7 @@ export const ACTIVITY_TASK_TOKEN: TokenKind<ActivityTaskToken> = {
     'attempt',
     'activityId',
     'epoch',
+    'scheduledEpoch',
   ],
 };
 export const QUERY_TASK_TOKEN: TokenKind<QueryTaskToken> = {

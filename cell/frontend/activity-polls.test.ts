@@ -58,7 +58,8 @@ function startedAsAsked(): Reply {
       cancelRequestedEventId: 0,
     };
     const workflowType = 'order';
-    return { kind: 'activity-started', activity, scheduled, startedAt: 1_000, workflowType };
+    const when = { startedAt: 1_000, scheduledEpoch: 7 };
+    return { kind: 'activity-started', activity, scheduled, workflowType, ...when };
   });
   return { kind: 'workflow-task-completed', closed: false, newTask: false, activities };
 }

@@ -21,6 +21,7 @@ export function activityTaskResponse(
     attempt: activity.attempt,
     activityId: scheduled.activityId ?? '',
     epoch: call.epoch,
+    scheduledEpoch: reply.scheduledEpoch,
   };
   return {
     taskToken: sealToken(parts.tokens, ACTIVITY_TASK_TOKEN, token),

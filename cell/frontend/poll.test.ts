@@ -296,6 +296,7 @@ describe('an activity task', () => {
           kind: 'activity-started',
           activity,
           scheduled,
+          scheduledEpoch: 1,
           startedAt: 3_000,
           workflowType: 'order',
           heartbeatDetails: { payloads: [{}, {}] },

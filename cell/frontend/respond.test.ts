@@ -136,6 +136,7 @@ describe('what comes with the answer to a workflow task', () => {
       cancelRequestedEventId: 0,
     },
     scheduled,
+    scheduledEpoch: 1,
     startedAt: 3_000,
     workflowType: 'order',
   };

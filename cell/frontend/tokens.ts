@@ -45,14 +45,12 @@ export function activityTaskOf(
   bytes: Bytes,
   call: AdmittedCall,
 ): { readonly run: RunRef; readonly claim: ActivityClaim } {
-  const { namespaceId, workflowId, runId, scheduledEventId, activityId, attempt } = openActivity(
-    parts,
-    bytes,
-    call,
-  );
+  const token = openActivity(parts, bytes, call);
+  const { namespaceId, workflowId, runId } = token;
+  const { scheduledEventId, activityId, attempt, scheduledEpoch } = token;
   return {
     run: { namespaceId, workflowId, runId },
-    claim: { scheduledEventId, activityId, attempt },
+    claim: { scheduledEventId, activityId, attempt, scheduledEpoch },
   };
 }
 

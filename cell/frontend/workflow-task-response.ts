@@ -40,10 +40,12 @@ export async function workflowTaskResponse(
     maxEvents: 0,
     tail: reply.virtualEvents.length > 0 ? encodeEvents(reply.virtualEvents) : NONE,
   };
+  // What was decided with the start has no place in the lineage yet: it is of the start's epoch.
+  const branchEpoch = branch?.epoch ?? start.epoch;
   const history = await readHistoryPage(parts, page, call);
   const fields: PollWorkflowTaskFields = {
     ...runFields(run, reply.workflowType, reply.taskQueue),
-    taskToken: sealToken(parts.tokens, WORKFLOW_TASK_TOKEN, { ...run, ...start }),
+    taskToken: sealToken(parts.tokens, WORKFLOW_TASK_TOKEN, { ...run, ...start, branchEpoch }),
     previousStartedEventId,
     startedEventId: start.startedEventId,
     attempt: start.attempt,

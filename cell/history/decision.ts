@@ -128,6 +128,8 @@ export type ActivityStartedReply = {
   readonly kind: 'activity-started';
   readonly activity: PendingActivity;
   readonly scheduled: EventAttributes<'ActivityTaskScheduled'>;
+  /** The epoch of the event that scheduled it. */
+  readonly scheduledEpoch: number;
   readonly startedAt: EpochMs;
   readonly workflowType: string;
   readonly heartbeatDetails?: Payloads | undefined;

@@ -70,6 +70,8 @@ export type WorkflowTaskClaim = {
   readonly historyBytes: number;
   readonly suggestContinueAsNew: boolean;
   readonly epoch: number;
+  /** The epoch of the last event that the worker was shown; absent: not known. */
+  readonly branchEpoch?: number | undefined;
 };
 
 /** What an activity token says. `attempt` 0 = by id, any attempt. */
@@ -78,6 +80,8 @@ export type ActivityClaim = {
   readonly scheduledEventId: number;
   readonly activityId: string;
   readonly attempt: number;
+  /** The epoch of that event; absent: by id, or not known. */
+  readonly scheduledEpoch?: number | undefined;
 };
 
 /** What can be asked of one run. Decided by `decide`. */

@@ -2,12 +2,13 @@
  * Which activity a worker speaks of, by its token or by activity id, and whether it may still speak of it.
  *
  * Invariant: a claim of an attempt that is over, of an attempt that was never started, or of an activity that is
- * closed is refused with `not-found`, and nothing is applied (BEHAVIOURS 9).
+ * closed, or of another branch of the run, is refused with `not-found`, and nothing is applied (BEHAVIOURS 9).
  */
 import { AtollError } from '../../../kernel/errors.ts';
 import { WorkflowExecutionStatus } from '../../../wire/enums.ts';
 import type { Refuse } from '../draft-change.ts';
 import type { ActivityClaim } from '../input.ts';
+import { pointAt } from '../lineage.ts';
 import type { PendingActivity, RunState } from '../state.ts';
 
 export type StartedActivity = PendingActivity & {
@@ -35,9 +36,21 @@ export function claimPending(state: RunState, claim: ActivityClaim): Claimed<Pen
       ? findById(state, claim.activityId)
       : state.activities.get(claim.scheduledEventId);
   if (activity === undefined) return notFound(state, claim, 'it is closed or was never scheduled');
+  if (!isOfBranch(state, claim))
+    return notFound(
+      state,
+      claim,
+      'it was scheduled in a branch of the run that lost in a failover',
+    );
   if (claim.attempt !== 0 && claim.attempt !== activity.attempt)
     return notFound(state, claim, `attempt ${claim.attempt} is over, now is ${activity.attempt}`);
   return { kind: 'claimed', activity };
+}
+
+/** After a failover the same event id may be of another activity. */
+function isOfBranch({ lineage }: RunState, { scheduledEventId, scheduledEpoch }: ActivityClaim) {
+  if (scheduledEpoch === undefined) return true;
+  return pointAt(lineage, scheduledEventId)?.epoch === scheduledEpoch;
 }
 
 /** The pending activity of that id; ids are unique among pending ones. */

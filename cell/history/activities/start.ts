@@ -9,6 +9,7 @@ import { WorkflowExecutionStatus } from '../../../wire/enums.ts';
 import type { ActivityStartedReply } from '../decision.ts';
 import { changes, obsolete, type Changes, type Obsolete } from '../draft-change.ts';
 import type { RunInput } from '../input.ts';
+import { pointAt } from '../lineage.ts';
 import type { EpochMs, PendingActivity, RunState } from '../state.ts';
 
 /** Decides `start-activity`; also the eager start of an activity that a command has just scheduled. */
@@ -22,25 +23,27 @@ export function startActivity(
     return obsolete;
   if (activity.started !== undefined)
     return activity.started.requestId === input.requestId
-      ? changes([], startedReply(state, activity, activity.started.at))
+      ? changes([], startedReply(state, activity, { ...at, now: activity.started.at }))
       : obsolete;
   const { scheduledEventId, requestId, identity } = input;
   const started = { at: at.now, requestId, identity, epoch: at.epoch };
   return changes(
     [{ patch: { kind: 'activity-started', scheduledEventId, at: at.now, requestId, identity } }],
-    startedReply(state, { ...activity, started }, at.now),
+    startedReply(state, { ...activity, started }, at),
   );
 }
 
 function startedReply(
   state: RunState,
   activity: PendingActivity,
-  startedAt: EpochMs,
+  { now: startedAt, epoch }: { readonly now: EpochMs; readonly epoch: number },
 ): ActivityStartedReply {
   return {
     kind: 'activity-started',
     activity,
     scheduled: activity.scheduled,
+    // What is scheduled by the same decision has no place in the lineage yet.
+    scheduledEpoch: pointAt(state.lineage, activity.scheduledEventId)?.epoch ?? epoch,
     startedAt,
     workflowType: state.start.workflowType,
     heartbeatDetails: activity.heartbeatDetails,

@@ -3,14 +3,15 @@
  *
  * Invariants
  *  1. A claim is accepted if all of it matches the start in force; or, where none is known (its owner is gone), if
- *     its attempt is the current one and its started id is what a start would get now: the worker saw exactly this
- *     history. The epoch is not compared in the second case.
+ *     its attempt is the current one, its started id is what a start would get now, and the last event that it shows is of
+ *     the same epoch here: the worker saw exactly this history. The epoch of its start is not compared then.
  *  2. Anything else is `not-found`, and nothing is applied (BEHAVIOURS 9).
  */
 import { AtollError } from '../../../kernel/errors.ts';
 import type { LiveRun } from '../decision.ts';
 import { isOpen } from '../draft.ts';
 import type { WorkflowTaskClaim } from '../input.ts';
+import { pointAt } from '../lineage.ts';
 import type { RunState, TaskStart } from '../state.ts';
 import { knownStart, nextStartedId } from './start.ts';
 
@@ -29,8 +30,16 @@ export function acceptClaim(
     claim.attempt === task.attempt &&
     claim.scheduledEventId === task.scheduledEventId &&
     claim.startedEventId === nextStartedId(state, task) &&
-    claim.startedAt >= task.scheduledAt;
-  return current ? { ...claim, identity } : undefined;
+    claim.startedAt >= task.scheduledAt &&
+    isOfBranch(state, claim);
+  if (!current) return undefined;
+  const { branchEpoch: _, ...start } = claim;
+  return { ...start, identity };
+}
+
+/** After a failover all numbers may be equal, and the events below them others. */
+function isOfBranch({ lineage, nextEventId }: RunState, { branchEpoch }: WorkflowTaskClaim) {
+  return branchEpoch === undefined || pointAt(lineage, nextEventId - 1)?.epoch === branchEpoch;
 }
 
 /** What a worker is told whose task is over: it drops its work and polls again. */

@@ -102,3 +102,20 @@ test.each([
     expect(await complete(host, 'w1', 'another')).toBe('workflow-task-completed');
   },
 );
+
+test('an answer to a task of before the failover tells nothing of its worker, which may not wait for it any more', async () => {
+  const { host } = await failedOver();
+  const { state } = await host.shards.read(wf('w'), { signal: forever, epoch: 2 });
+  const claim = {
+    ...{ scheduledEventId: 2, startedEventId: 3, attempt: 1, startedAt: state.lastAt, epoch: 1 },
+    ...{ requestId: 'poll', historyBytes: 0, suggestContinueAsNew: false },
+  };
+  const input = {
+    kind: 'complete-workflow-task',
+    ...{ claim, identity: 'worker', commands: [] },
+    ...{ forceNewTask: false, binaryChecksum: '', sticky: sticky('w1') },
+  } as const;
+  await expect(host.ask('w', input, state.runId)).rejects.toMatchObject({ code: 'not-found' });
+  expect(await complete(host, 'w1')).toBe('not-found');
+  expect(await complete(host, 'w1')).toBe('workflow-task-completed');
+});

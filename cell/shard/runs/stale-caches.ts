@@ -12,7 +12,9 @@
  *     that was refused once and so has replayed it.
  *  2. Until the cell that lost hears of it, it acts too, and gives out tasks. Where one of them was completed, all begins anew once
  *     that is heard here: whoever was refused before may have fallen back to the branch that lost.
- *  3. A worker is refused once a run, and once more each time that happens, as long as it is remembered here: by an owner of its
+ *  3. Only the answer to a task that was given out since the failover tells that its worker has forgotten the run: it waits for what
+ *     is said to it.
+ *  4. A worker is refused once a run, and once more each time that happens, as long as it is remembered here: by an owner of its
  *     shard, of the newest `LIMIT` runs.
  */
 import { AtollError } from '../../../kernel/errors.ts';
@@ -68,6 +70,8 @@ export class StaleCaches {
     const { claim, identity, binaryChecksum } = input;
     const message =
       'the worker may remember events that were lost in a failover: it is to replay the run';
+    // Of a task that was given out before the failover: perhaps an old answer that nobody waits for any more.
+    if (claim.epoch < forced) throw refusal(message);
     const cause = WorkflowTaskFailedCause.FailoverCloseCommand;
     const failure = { message, serverFailureInfo: {} };
     const failed = {
@@ -83,7 +87,7 @@ export class StaleCaches {
     // Where another branch was heard of meanwhile, this is forgotten with all else, and the worker is refused again.
     workers.refused.add(worker);
     if (!this.#runs.has(runId)) this.#keep(runId, workers);
-    throw new AtollError('not-found', `Workflow task not found: ${message}.`);
+    throw refusal(message);
   }
 
   #keep(runId: string, workers: Workers): void {
@@ -92,6 +96,10 @@ export class StaleCaches {
     const [oldest] = this.#runs.keys();
     if (this.#runs.size > LIMIT && oldest !== undefined) this.#runs.delete(oldest);
   }
+}
+
+function refusal(why: string): AtollError {
+  return new AtollError('not-found', `Workflow task not found: ${why}.`);
 }
 
 function nobody(): Workers {
