@@ -21,7 +21,7 @@ import type { LossBook, LostPiece } from './loss-book.ts';
 import type { LossOutcome } from './loss.ts';
 import type { ReplicaLook } from './replica-look.ts';
 import type { Here } from './replicated-run.ts';
-import type { ApplyOutcome } from './replicas.ts';
+import type { ApplyOutcome, RunImage } from './replicas.ts';
 import { isStray } from './supersede.ts';
 
 /** A piece of a losing branch. */
@@ -78,10 +78,16 @@ export class BranchSettler {
 
   /**
    * Our own branch is about to give way to another cell's. From then on this process alone knows what it held: what comes of
-   * that if it dies is kept first.
+   * that if it dies is kept first, by what the winner has of it.
    */
-  foretell(piece: Piece, signal: AbortSignal): Promise<void> {
-    const outcome = unsettled(piece.content.inputs);
+  foretell(
+    piece: Piece,
+    winner: Pick<RunImage, 'state' | 'ledger'>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const known = new Map(winner.ledger.map((entry) => [entry.requestId, entry]));
+    const ledger = { find: (requestId: string) => known.get(requestId) };
+    const outcome = unsettled(unheardOf(piece.content.inputs, winner.state, ledger));
     return orAbort(this.#note(piece, outcome, { foretold: true }), signal);
   }
 

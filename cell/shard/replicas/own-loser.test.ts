@@ -3,15 +3,18 @@ import type { Loss, LossKeeper } from './loss.ts';
 import { asIs, forever, image, twoCells } from '../testing/two-hosts.ts';
 import { wf } from '../testing/shard-lab.ts';
 
-/** `a` took a signal of which `b`, active in between, heard nothing; `a` acts again, and its lane copies. */
-async function ownLoser() {
+/**
+ * `a` took a signal of which `b`, active in between, heard nothing; `a` acts again, and its lane copies.
+ * @param again signals that their clients sent once more, to `b`
+ */
+async function ownLoser(again: readonly string[] = []) {
   const cells = await twoCells();
   const { a, b, ship, moveHeard } = cells;
   await a.start('w');
   await ship('a');
   await a.signal('w', 'unheard');
   await moveHeard('2@2', 'b');
-  await b.signal('w', 'won');
+  for (const request of [...again, 'won']) await b.signal('w', request);
   const won = await image(b, 'w');
   await moveHeard('3@3', 'a');
   a.delivery = 'runs';
@@ -50,6 +53,12 @@ test('what its branch held is told before that gives way: the cell may die befor
       execution: { outcome: 'signal-undeliverable', rolledBack: ['WorkflowExecutionSignaled'] },
     },
   });
+});
+
+test('of what its branch held that which the winner has, too, is not told as lost', async () => {
+  const { replicas, won, kept } = await ownLoser(['unheard']);
+  await replicas.adopt(won, asIs, forever);
+  expect(kept.map(({ loss }) => loss.execution.outcome)).toEqual(['rolled-back', 'rolled-back']);
 });
 
 test.each(['done', 'runs'] as const)(

@@ -237,7 +237,7 @@ export class ReplicaWriter {
       const idOf = idsUpTo(ancestor.eventId, state);
       const content = lostInBranch(branch, decodeEvents(Buffer.concat(events)), idOf);
       const piece = { ref: own, transitions, content };
-      await this.#settler.foretell(piece, signal);
+      await this.#settler.foretell(piece, image, signal);
       return this.#replace(image, signal, { ...next, piece });
     }
     await orAbort(next.committed, signal);
