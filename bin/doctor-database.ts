@@ -1,4 +1,5 @@
 /** What `atoll doctor` looks at of a cell's database: version, durability, shards, and its clock against ours. */
+import type { CellIdentity } from '../cell/storage/sql/cell-identity.ts';
 import { systemClock } from '../kernel/clock.ts';
 import { silentLog } from '../kernel/log.ts';
 import { openDatabaseOf } from './cell-storage.ts';
@@ -30,6 +31,7 @@ export async function checkDatabase(url: string): Promise<readonly Finding[]> {
     return [
       { what, state: 'fine', says: `PostgreSQL ${row.version}` },
       durability(row),
+      cellOf(await store.identity(signal)),
       await shardsOf(row, (text) => store.database.query<{ count: number }>(text, [], { signal })),
       skew(row.now - (begun + ended) / 2),
     ];
@@ -53,6 +55,12 @@ function durability({ fsync, commit, pages }: Row): Finding {
   if (off.length === 0) return { what, state: 'fine', says: 'what it acknowledges is on the disk' };
   const says = `${off.join(', ')} off: a crash loses what was acknowledged; turn it on`;
   return { what, state: 'wrong', says };
+}
+
+function cellOf(found: CellIdentity | undefined): Finding {
+  const what = 'cell of the database';
+  if (found === undefined) return { what, state: 'skipped', says: 'said at the first start' };
+  return { what, state: 'fine', says: `${found.cellId}, by id ${found.databaseId}` };
 }
 
 async function shardsOf(

@@ -25,6 +25,7 @@ test('a machine that is fine is told so, and the database is described', async (
   expect(text).toContain('Nothing is wrong.');
   expect(text).toMatch(/database: PostgreSQL 15/);
   expect(text).toMatch(/clock of the database: -?\d+ ms/);
+  expect(text).toMatch(/skipped cell of the database/);
   expect(text).toMatch(/skipped shards of the database/);
 });
 
