@@ -141,7 +141,7 @@ export class FleetDirector {
       }
       case 'control-away':
         tally.add('control plane away');
-        return this.#controlAway(cell.id, forMs + 1_000);
+        return this.#controlAway([cell.id, other], forMs + 1_000);
       case 'slow-lane':
         links.slow(cell.id, other, rng.integer(200, 3_000));
         return void time.after(2 * forMs, () => links.slow(cell.id, other, 0));
@@ -174,13 +174,17 @@ export class FleetDirector {
 
   /**
    * A cell and a router hear of neither map nor orchestrators, and serve on by what they know (P12). Where the namespace fails
-   * over meanwhile, two cells act, and a worker that asks several routers reaches both.
+   * over meanwhile, two cells act, and a worker that asks several routers reaches both; neither may hear what the other decides.
    */
-  #controlAway(cell: string, forMs: number): void {
+  #controlAway([cell, other]: readonly [string, string], forMs: number): void {
     const { rng, routers, operators, forces, time } = this.#parts;
     this.#cut(MAP, cell, forMs);
     this.#cut(MAP, rng.pick(routers).name, forMs);
     for (const { name } of operators.running) this.#cut(name, cell, forMs);
+    if (rng.chance(0.4)) {
+      this.#cut(cell, other, forMs);
+      if (rng.chance(0.5)) this.#cut(other, cell, forMs);
+    }
     if (!forces || !rng.chance(0.6)) return;
     time.after(rng.integer(50, 1_000), () => void operators.ask('failover'));
   }
