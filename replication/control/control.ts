@@ -83,9 +83,14 @@ export type VerifyReport = {
 export type DigestDifference = {
   readonly workflowId: string;
   readonly runId: string;
-  /** `missing` at the other cell, `extra` there, `unreadable` in one of them, or what of the digest differs. */
-  readonly what: 'missing' | 'extra' | 'unreadable' | 'history' | 'state' | 'execution';
-  /** Where a repair was asked for and did not mend it: what kept it from that, if anything was said. */
+  /**
+   * `missing` at the other cell or in its database, `extra` there, `unreadable` in one of them, or what of the digest differs.
+   * `unstored`: the cell that was asked has it in memory, and its database has lost rows of it. That is not to be repaired from
+   * here.
+   */
+  readonly what:
+    'missing' | 'extra' | 'unreadable' | 'unstored' | 'history' | 'state' | 'execution';
+  /** Of `unstored`: what that means. Where a repair was asked for and did not mend it: what kept it from that, if anything was said. */
   readonly why?: string | undefined;
 };
 

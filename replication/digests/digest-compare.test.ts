@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { UNSTORED } from '../../cell/shard/replicas/replicas.ts';
 import { AtollError } from '../../kernel/errors.ts';
 import { ServedCellControl } from '../control/cell-control.ts';
 import { replicationConfig } from '../config.ts';
@@ -133,6 +134,65 @@ describe('the comparer', () => {
     expect(different.filter(({ why }) => why !== undefined)).toMatchObject([
       { runId: 'run-2', why: 'it broke' },
     ]);
+  });
+
+  describe('of an active cell whose database has lost rows', () => {
+    const lost = { history: UNSTORED, state: UNSTORED, execution: UNSTORED };
+    const why = "the active cell's database lacks rows of it: a restart of that cell would lose it";
+    const accused = { workflowId: 'w-3', runId: 'run-3', what: 'unstored', why };
+    const ask = { namespaceId: NS, against: 'b' };
+    beforeEach(() => {
+      cells.a.replicas.damaged.set('run-3', lost);
+      cells.a.out.calls.clear();
+    });
+
+    it('says so where what is stored is asked for, and why that matters', async () => {
+      const signal = new AbortController().signal;
+      const stored = control().verify({ ...ask, repair: false, stored: true }, signal);
+      const report = await ended(stored);
+      expect(report).toMatchObject({ compared: 450, equal: 449, differences: 1, repaired: 0 });
+      expect(report.different).toEqual([accused]);
+      expect(await verify(false)).toMatchObject({ equal: 450, differences: 0 });
+    });
+
+    it('sends nothing of it, counts nothing repaired, and mends the others', async () => {
+      cells.b.replicas.corrupted.set('run-4', { state: 'other' });
+      const sent: string[] = [];
+      const adopt = cells.b.replicas.adopt.bind(cells.b.replicas);
+      cells.b.replicas.adopt = async (image) => {
+        sent.push(image.state.runId);
+        return adopt(image);
+      };
+      const report = await verify(true);
+      expect(report).toMatchObject({ differences: 2, repaired: 1 });
+      expect(report.different).toContainEqual(accused);
+      expect(sent).toEqual(['run-4']);
+    });
+
+    it('leaves what only the other cell has where it is: it may be the last copy', async () => {
+      cells.b.replicas.write(runRef('only-there'), { epoch: 1, text: 'x' });
+      const report = await verify(true);
+      expect(report).toMatchObject({ differences: 2, repaired: 0 });
+      expect(report.different).toContainEqual({
+        workflowId: 'w-only-there',
+        runId: 'run-only-there',
+        what: 'extra',
+        why: "it is kept there, since the active cell's database has lost rows of runs",
+      });
+      expect(cells.b.replicas.have('run-only-there')).toBe(1);
+    });
+  });
+
+  it('does not have a run removed that was listed here a moment ago', async () => {
+    const { replicas } = cells.a;
+    const runsOf = replicas.runsOf.bind(replicas);
+    replicas.runsOf = async (ask, page) => {
+      const found = await runsOf(ask, page);
+      replicas.forget(runRef(5));
+      return found;
+    };
+    expect(await verify(true)).toMatchObject({ repaired: 0 });
+    expect(cells.b.replicas.have('run-5')).toBe(1);
   });
 
   it('finds a run that only the other side has', async () => {

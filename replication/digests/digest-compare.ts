@@ -9,7 +9,9 @@
  *     listed, all are counted.
  *  4. What is left out was found equal by the comparison that is known, and has not changed here since; the other cell changes
  *     a run only by what changed here.
- *  5. A report is word of the other cell, too: where nothing has changed it is asked all the same. A handover rests on it, and
+ *  5. What this cell's own store has lost is never sent, and nothing is removed at the other cell once something is known to be
+ *     lost here: it may have the last copy.
+ *  6. A report is word of the other cell, too: where nothing has changed it is asked all the same. A handover rests on it, and
  *     would go to a cell that has just died.
  */
 import type { RunRef } from '../../cell/shard/engine.ts';
@@ -36,6 +38,11 @@ const MAX_LISTED = 100;
 const CHUNKS_AT_ONCE = 4;
 /** Runs that wait for another look, or that are not equal and remembered. */
 const MAX_OPEN = 2_000;
+/** Why a run that only memory holds here is a difference. */
+const UNSTORED_HERE =
+  "the active cell's database lacks rows of it: a restart of that cell would lose it";
+/** Why an extra run was left where it is. */
+const KEPT = "it is kept there, since the active cell's database has lost rows of runs";
 /** What is still different after a repair is mended again: where a pointer could not be read, its ledger shows only then. */
 const REPAIRS = 3;
 
@@ -67,6 +74,10 @@ export class DigestComparer {
   readonly #since = new Map<ShardId, Seq>();
   readonly #open: OpenRun[] = [];
   readonly #unequal: RunRef[] = [];
+  /** Runs that only the other cell has are being sought. */
+  #seeksExtra = false;
+  /** A run was seen to be lost here. */
+  #hasLost = false;
 
   constructor(ask: CompareAsk, parts: ComparerParts) {
     this.#ask = ask;
@@ -168,8 +179,10 @@ export class DigestComparer {
   /** Each once: what comes with the first page may come again. */
   async *#runsOf(shard: ShardId, signal: AbortSignal): AsyncGenerator<readonly RunRef[]> {
     const { replicas, config } = this.#parts;
-    const { namespaceId, known } = this.#ask;
-    const ask = { shard, namespaceId, afterSeq: known?.since.get(shard) ?? (0 as Seq) };
+    const { namespaceId, known, recompute } = this.#ask;
+    const afterSeq = known?.since.get(shard) ?? (0 as Seq);
+    // What the store has lost is listed by memory alone.
+    const ask = { shard, namespaceId, afterSeq, held: recompute };
     const first = new Set<string>();
     let after: string | undefined;
     do {
@@ -189,6 +202,7 @@ export class DigestComparer {
   async #findExtra(signal: AbortSignal): Promise<void> {
     const { peer, config } = this.#parts;
     const { namespaceId } = this.#ask;
+    this.#seeksExtra = true;
     let shards = 1;
     for (let shard = 0; shard < shards; shard += 1) {
       let after: string | undefined;
@@ -224,10 +238,14 @@ export class DigestComparer {
   async #repair(different: readonly Looked[], signal: AbortSignal): Promise<void> {
     const { config, ...parts } = this.#parts;
     const { namespaceId } = this.#ask;
-    let open = different;
+    const kept = this.#hasLost ? different.filter(isExtra) : [];
+    this.#explain(
+      kept,
+      kept.map(({ run }) => ({ runId: run.runId, why: KEPT })),
+    );
+    let open = different.filter((one) => isMendable(one) && !kept.includes(one));
     for (let repair = 1; open.length > 0 && repair <= REPAIRS; repair += 1) {
       const mending = { ...parts, namespaceId, batch: config.imageBatch };
-      const isExtra = ({ verdict }: Looked) => verdict === 'extra';
       const failed = [
         ...(await replaceRuns(
           open.filter((one) => !isExtra(one)),
@@ -241,7 +259,7 @@ export class DigestComparer {
         signal,
       );
       this.#tally.repaired += looked.filter(({ verdict }) => isMended(verdict)).length;
-      open = looked.filter(({ verdict }) => isDifference(verdict));
+      open = looked.filter(isMendable);
       this.#explain(open, failed);
     }
   }
@@ -258,16 +276,32 @@ export class DigestComparer {
 
   #report(different: readonly Looked[]): void {
     this.#tally.differences += different.length;
+    // A run that was listed here, and is not here any more, is lost like one that memory alone holds.
+    this.#hasLost ||= different.some((one) => isLost(one) || (isExtra(one) && !this.#seeksExtra));
     for (const { run, verdict } of different) {
       if (this.#tally.different.length >= MAX_LISTED || !isDifference(verdict)) return;
       const { workflowId, runId } = run;
-      this.#tally.different.push({ workflowId, runId, what: verdict });
+      const why = verdict === 'unstored' ? { why: UNSTORED_HERE } : {};
+      this.#tally.different.push({ workflowId, runId, what: verdict, ...why });
     }
   }
 }
 
 function isDifference(verdict: DigestVerdict): verdict is DigestDifference['what'] {
   return verdict !== 'equal' && verdict !== 'moving' && verdict !== 'gone';
+}
+
+function isExtra({ verdict }: Looked): boolean {
+  return verdict === 'extra';
+}
+
+function isLost({ verdict }: Looked): boolean {
+  return verdict === 'unstored';
+}
+
+/** From here: by what this cell has stored. */
+function isMendable(one: Looked): boolean {
+  return isDifference(one.verdict) && !isLost(one);
 }
 
 function isMended(verdict: DigestVerdict): boolean {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { UNREADABLE, type RunDigest } from '../../cell/shard/replicas/replicas.ts';
+import { UNREADABLE, UNSTORED, type RunDigest } from '../../cell/shard/replicas/replicas.ts';
 import { compareDigests } from './digest-verdict.ts';
 
 const ref = { namespaceId: 'ns', workflowId: 'w', runId: 'r' };
@@ -12,6 +12,7 @@ function digest(text: string): RunDigest | undefined {
 }
 
 const U = UNREADABLE;
+const L = UNSTORED;
 
 test.each([
   ['', '', 'gone'],
@@ -27,6 +28,11 @@ test.each([
   ['1@1 h s e', `0@0 ${U} ${U} ${U}`, 'unreadable'],
   [`1@1 ${U} s e`, `1@1 ${U} s e`, 'unreadable'],
   [`1@1 h s ${U}`, '1@1 h s e', 'unreadable'],
+  [`1@1 ${L} ${L} ${L}`, '1@1 h s e', 'unstored'],
+  [`1@1 ${L} ${L} ${L}`, '', 'unstored'],
+  [`1@1 ${L} ${L} ${L}`, `1@1 ${L} ${L} ${L}`, 'unstored'],
+  ['1@1 h s e', `1@1 ${L} ${L} ${L}`, 'missing'],
+  ['', `1@1 ${L} ${L} ${L}`, 'extra'],
 ])('%s beside %s is %s', (mine, theirs, verdict) => {
   expect(compareDigests(digest(mine), digest(theirs), { stands: false })).toBe(verdict);
 });

@@ -3,9 +3,9 @@
  *
  * Invariants
  *  1. Digests at different transitions say nothing, unless both sides stand still.
- *  2. What cannot be read equals nothing, not even its like.
+ *  2. What cannot be read equals nothing, not even its like; nor does what the store has lost, whatever memory holds.
  */
-import { UNREADABLE, type RunDigest } from '../../cell/shard/replicas/replicas.ts';
+import { UNREADABLE, UNSTORED, type RunDigest } from '../../cell/shard/replicas/replicas.ts';
 import type { DigestDifference } from '../control/control.ts';
 
 export type DigestVerdict = DigestDifference['what'] | 'equal' | 'moving' | 'gone';
@@ -17,7 +17,8 @@ export function compareDigests(
   look: { readonly stands: boolean },
 ): DigestVerdict {
   if (mine === undefined) return theirs === undefined ? 'gone' : 'extra';
-  if (theirs === undefined) return 'missing';
+  if (mine.state === UNSTORED) return 'unstored';
+  if (theirs === undefined || theirs.state === UNSTORED) return 'missing';
   if (!isReadable(mine) || !isReadable(theirs)) return 'unreadable';
   if (mine.transition !== theirs.transition || mine.epoch !== theirs.epoch) {
     if (!look.stands) return 'moving';

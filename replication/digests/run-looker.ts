@@ -109,6 +109,7 @@ function isSure({ verdict, stands, at }: Seen): boolean {
     case 'moving':
       return false;
     case 'unreadable':
+    case 'unstored':
       return true;
     case 'execution':
       // The workflow id's next run may be on its way: this one need not have moved for it.
@@ -124,6 +125,7 @@ function isSure({ verdict, stands, at }: Seen): boolean {
 
 /** What is to be said without another look. */
 function atLast({ run, theirs, verdict, stands, at }: Seen): Looked {
-  const mayCome = at.theirs < at.mine && !stands && verdict !== 'unreadable';
+  const isDamage = verdict === 'unreadable' || verdict === 'unstored';
+  const mayCome = at.theirs < at.mine && !stands && !isDamage;
   return { run, theirs, verdict: mayCome ? 'moving' : verdict };
 }

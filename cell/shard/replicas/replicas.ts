@@ -49,6 +49,9 @@ export type ApplyOutcome =
 /** In the place of a hash: what it would be of cannot be read. */
 export const UNREADABLE = 'unreadable';
 
+/** In the place of every hash: memory has the run, and the store has lost rows of it. */
+export const UNSTORED = 'unstored';
+
 /** What the digest of an execution is made of (PROTOCOLS 10), at a transition number. */
 export type RunDigest = RunRef & {
   readonly transition: number;
@@ -97,6 +100,13 @@ export const noLanes: LaneFeed = {
   position: () => undefined,
 };
 
+export type AskRuns = {
+  readonly shard: ShardId;
+  readonly namespaceId: string;
+  readonly afterSeq: Seq;
+  readonly held?: boolean | undefined;
+};
+
 /** A page of a shard's runs. */
 export type RunsOfShard = {
   readonly runs: readonly RunRef[];
@@ -126,10 +136,11 @@ export interface Replicas {
   image(run: RunRef, signal: AbortSignal): Promise<RunImage>;
   /**
    * Runs of a namespace in a shard, open and closed, that changed after `afterSeq`; paged, some perhaps twice. What changes
-   * later than `asOf`, the shard's last row when the page was begun, may be missing.
+   * later than `asOf`, the shard's last row when the page was begun, may be missing. With `held`, all that memory holds comes
+   * with the first page, whether the store has it or not.
    */
   runsOf(
-    ask: { readonly shard: ShardId; readonly namespaceId: string; readonly afterSeq: Seq },
+    ask: AskRuns,
     page: { readonly after?: string | undefined; readonly limit: number },
     signal: AbortSignal,
   ): Promise<RunsOfShard>;
