@@ -1,7 +1,14 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { SeededRng } from '../../kernel/testing/seeded-rng.ts';
 import type { RunRef } from '../../cell/shard/engine.ts';
-import { BESIDE_HISTORY, IN_HISTORY } from '../../cell/shard/testing/damage.ts';
+import {
+  BESIDE_HISTORY,
+  IN_HISTORY,
+  LOST_ROWS,
+  type Damage,
+} from '../../cell/shard/testing/damage.ts';
+import type { VerifyReport } from '../control/control.ts';
+import type { ShardTables } from '../../cell/storage/memory/tables.ts';
 import { finish, populate, TwoHosts } from '../testing/two-hosts.ts';
 
 const SEEDS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
@@ -10,7 +17,7 @@ const ROUNDS = 5;
 const EACH_HALF = 10;
 const HALVES = [IN_HISTORY, BESIDE_HISTORY];
 
-/** Corruptions done, by kind. */
+/** Corruptions of replicas done, by kind. */
 const done = new Map<string, number>(
   HALVES.flatMap((kinds) => Object.keys(kinds).map((kind) => [kind, 0] as const)),
 );
@@ -19,18 +26,23 @@ type Planted = { readonly kind: string; readonly shows: readonly string[] };
 
 /** Draws a kind of that half and a victim until one fits; workflow ids that are spoilt are left alone. */
 function plant(
-  half: (typeof HALVES)[number],
+  half: Readonly<Record<string, Damage>>,
   runs: readonly RunRef[],
-  given: { readonly spoilt: Set<string>; readonly rng: SeededRng; readonly hosts: TwoHosts },
+  given: {
+    readonly spoilt: Set<string>;
+    readonly rng: SeededRng;
+    readonly stored: ShardTables;
+    readonly done: Map<string, number>;
+  },
 ): Planted {
-  const { spoilt, rng, hosts } = given;
+  const { spoilt, rng, stored, done } = given;
   // The kind that was seen least, so that none is left to chance.
   const kinds = rng.shuffle(Object.keys(half));
   kinds.sort((one, other) => (done.get(one) ?? 0) - (done.get(other) ?? 0));
   for (const kind of kinds) {
     for (const run of rng.shuffle(runs)) {
       if (spoilt.has(run.workflowId)) continue;
-      const shows = half[kind]?.({ stored: hosts.stored, run, rng });
+      const shows = half[kind]?.({ stored, run, rng });
       if (shows === undefined) continue;
       spoilt.add(run.workflowId);
       done.set(kind, (done.get(kind) ?? 0) + 1);
@@ -54,8 +66,9 @@ describe('a replica whose store was corrupted', () => {
       for (let round = 0; round < ROUNDS; round += 1) {
         const runs = await hosts.runs();
         const spoilt = new Set<string>();
+        const given = { spoilt, rng, stored: hosts.stored, done };
         const planted = HALVES.flatMap((half) =>
-          Array.from({ length: EACH_HALF }, () => plant(half, runs, { spoilt, rng, hosts })),
+          Array.from({ length: EACH_HALF }, () => plant(half, runs, given)),
         );
         // Others go on meanwhile, and are not taken for damaged.
         const busy = `busy-${round % 4}`;
@@ -63,7 +76,7 @@ describe('a replica whose store was corrupted', () => {
           if (!spoilt.has(busy)) await hosts.a.signal(busy);
         };
         const found = await hosts.compare(false, meanwhile);
-        const accused = found.different.map(({ runId }) => runId).toSorted();
+        const accused = accusedIn(found);
         const guilty = planted.flatMap(({ shows }) => shows).toSorted();
         const kinds = planted.map(({ kind }) => kind);
         expect({ kinds, accused }).toEqual({ kinds, accused: guilty });
@@ -92,3 +105,54 @@ describe('a replica whose store was corrupted', () => {
     expect([...done].filter(([, count]) => count === 0)).toEqual([]);
   });
 });
+
+describe('an active cell whose store lost rows of runs that its memory holds', () => {
+  test.each(SEEDS)(
+    'seed %i: every one is told, none is taken for repaired, and the replica keeps what it has',
+    async (seed) => {
+      const rng = new SeededRng(seed);
+      const hosts = await TwoHosts.open();
+      await populate(hosts, 2);
+      await hosts.ship();
+      const { differences, compared } = await hosts.compare(false);
+      expect({ differences, compared }).toEqual({ differences: 0, compared: 18 });
+      const lost = new Map(Object.keys(LOST_ROWS).map((kind) => [kind, 0] as const));
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const runs = await hosts.runs();
+        const [spoilt, before] = [new Set<string>(), structuredClone(hosts.storedAt('a'))];
+        const spoil = (id: 'a' | 'b') =>
+          Array.from({ length: 4 }, () =>
+            plant(LOST_ROWS, runs, { spoilt, rng, stored: hosts.storedAt(id), done: lost }),
+          ).flatMap(({ shows }) => shows);
+        const [here, there] = [spoil('a'), spoil('b')];
+        const found = await hosts.compare(false);
+        expect(accusedIn(found)).toEqual([...here, ...there].toSorted());
+        expect(accusedIn(found, 'unstored')).toEqual(here.toSorted());
+        const mended = await hosts.compare(true);
+        expect(mended.repaired).toBe(there.length);
+        expect(accusedIn(mended, 'unstored')).toEqual(here.toSorted());
+        await hosts.ship();
+        expect(await hosts.compare(false)).toMatchObject({ differences: here.length });
+        // The replica has what the active cell had, as a backup of that one shows.
+        restore(hosts.storedAt('a'), before);
+        expect(await hosts.compare(false)).toMatchObject({ differences: 0, moving: 0 });
+      }
+      expect([...lost].filter(([, count]) => count === 0)).toEqual([]);
+    },
+    120_000,
+  );
+});
+
+function accusedIn({ different }: VerifyReport, what?: string): readonly string[] {
+  const accused = different.filter((one) => what === undefined || one.what === what);
+  return accused.map(({ runId }) => runId).toSorted();
+}
+
+/** The rows of views alone: the log goes on. */
+function restore(stored: ShardTables, from: ShardTables): void {
+  for (const name of ['runs', 'executions', 'ledger', 'history', 'timers', 'tasks'] as const) {
+    const rows: Map<string, unknown> = stored[name];
+    rows.clear();
+    for (const [key, row] of from[name]) rows.set(key, row);
+  }
+}

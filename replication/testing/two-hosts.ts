@@ -32,16 +32,16 @@ export class TwoHosts {
   readonly clock: VirtualClock;
   readonly a: Host;
   readonly b: Host;
-  readonly #lab: ShardLab;
+  readonly #labs: { readonly a: ShardLab; readonly b: ShardLab };
   readonly #replicas: { readonly a: Replicas; readonly b: Replicas };
   readonly #peer: ReceiverPeer;
   #shipped = 0;
 
-  private constructor(a: Host, b: Host, lab: ShardLab) {
-    this.clock = lab.clock;
+  private constructor(a: Host, b: Host, labs: { readonly a: ShardLab; readonly b: ShardLab }) {
+    this.clock = labs.a.clock;
     this.a = a;
     this.b = b;
-    this.#lab = lab;
+    this.#labs = labs;
     this.#replicas = { a: a.shards.replicas(), b: b.shards.replicas() };
     const receiver = new Receiver({
       cellId: 'b',
@@ -59,12 +59,16 @@ export class TwoHosts {
     const a = await labA.host();
     // Ids are drawn by the time of a host's start.
     clock.advance(1);
-    return new TwoHosts(a, await labB.host(), labB);
+    return new TwoHosts(a, await labB.host(), { a: labA, b: labB });
   }
 
   /** What `b` has stored. */
   get stored(): ShardLab['tables'] {
-    return this.#lab.tables;
+    return this.storedAt('b');
+  }
+
+  storedAt(id: 'a' | 'b'): ShardLab['tables'] {
+    return this.#labs[id].tables;
   }
 
   /** The map says so; nobody is told yet. */

@@ -21,6 +21,7 @@ import { stillToBeSent } from '../refusals.ts';
 import type { Here } from './replicated-run.ts';
 import {
   UNREADABLE,
+  UNSTORED,
   type ApplyOutcome,
   type LaneFeed,
   type RunDigest,
@@ -56,6 +57,7 @@ export class ReplicaRepair {
     if (this.#isMoving(here, accused)) return { kind: 'known' };
     this.#assertToldOf(here, image);
     if (goesOnLater(here, image)) return { kind: 'known' };
+    if (accused?.state === UNSTORED) countsAsUnsaved(here);
     const known = (here.execution?.ledger.entries() ?? []).map(({ requestId }) => requestId);
     const adoption: Adoption = {
       state,
@@ -126,6 +128,12 @@ export class ReplicaRepair {
   }
 }
 
+/** All of it comes again: rows of its work, too, are to be written anew, and memory has the last copy no longer. */
+function countsAsUnsaved({ run, execution }: Here): void {
+  if (run) [run.storedWork, run.unstored] = [new Map(), false];
+  if (execution) execution.unstored = false;
+}
+
 /** The acting cell has heard of a branch that wins against the image: that was taken before. */
 function goesOnLater({ run }: Here, { state }: RunImage): boolean {
   return run !== undefined && run.head.epoch > state.epoch;
@@ -137,12 +145,12 @@ function orUnreadable(thrown: unknown): 'unreadable' {
 }
 
 /**
- * Whether what is stored here ends where the image does, and differs all the same; or cannot be read. Pointer and ledger go on
+ * Whether what is stored here ends where the image does, and differs all the same; or cannot be read, or is lost. Pointer and ledger go on
  * with other runs of the workflow id, and the image may be late: of them a comparison judges, which looks at both cells.
  */
 export function isDamagedBeside(here: RunDigest | undefined, image: RunImage): boolean {
   const { state, events } = image;
-  if (here?.state === UNREADABLE) return true;
+  if (here?.state === UNREADABLE || here?.state === UNSTORED) return true;
   if (here?.transition !== state.transition || here.epoch !== state.epoch) return false;
   const chain = events.reduce((sum, chunk) => chained(sum, chunk), NO_EVENTS);
   return here.history !== chain.hash.toString('hex') || here.state !== stateHash(state);

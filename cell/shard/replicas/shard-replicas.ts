@@ -16,7 +16,7 @@ import type { Seq, ShardId, ShardLog } from '../../storage/shard-log.ts';
 import type { ShardViews } from '../../storage/views.ts';
 import { bounded } from '../bounded.ts';
 import { isDamage } from '../damage.ts';
-import { DigestReader, isSameDigest } from './digest-reader.ts';
+import { DigestReader, isSameDigest, isWithoutId } from './digest-reader.ts';
 import type { RunRef, Target } from '../engine.ts';
 import { orOutcome } from './item-outcome.ts';
 import type { LossBook } from './loss-book.ts';
@@ -26,6 +26,7 @@ import { executionNotFound } from '../refusals.ts';
 import { isDamagedBeside, ReplicaRepair } from './replica-repair.ts';
 import { ReplicaWriter } from './replica-writer.ts';
 import type {
+  AskRuns,
   LaneFeed,
   ApplyOutcome,
   ReplicatedStep,
@@ -174,7 +175,7 @@ export class ShardReplicas implements Replicas {
   }
 
   async runsOf(
-    ask: { readonly shard: ShardId; readonly namespaceId: string; readonly afterSeq: Seq },
+    ask: AskRuns,
     page: { readonly after?: string | undefined; readonly limit: number },
     signal: AbortSignal,
   ): Promise<RunsOfShard> {
@@ -187,12 +188,12 @@ export class ShardReplicas implements Replicas {
       return { runs: durable.map(({ ref }) => ref).filter(isOf(namespaceId)), asOf };
     }
     // Views lag behind memory: what no checkpoint holds yet comes with the first page.
-    const unsaved = page.after === undefined ? unsavedRuns(ownership, ask) : [];
+    const cached = page.after === undefined ? cachedRuns(ownership, ask) : [];
     const { rows, next } = await bounded(this.#clock, this.#deadlineMs, (deadline) =>
       this.#views.runsOf(shard, { namespaceId, afterSeq }, page, deadline),
     );
     const stored = rows.map(({ workflowId, runId }) => ({ namespaceId, workflowId, runId }));
-    return { runs: [...unsaved, ...stored], asOf, ...(next === undefined ? {} : { next }) };
+    return { runs: [...cached, ...stored], asOf, ...(next === undefined ? {} : { next }) };
   }
 
   async missing(runs: readonly RunRef[], signal: AbortSignal): Promise<readonly RunRef[]> {
@@ -255,6 +256,7 @@ export class ShardReplicas implements Replicas {
     const ownership = await this.#host.ownership(run, signal);
     try {
       if (await this.#source.read(ownership, run, signal)) return true;
+      if (await isWithoutId(ownership, run)) return true;
     } catch (thrown) {
       if (isDamage(thrown)) return true;
       throw thrown;
@@ -287,12 +289,13 @@ export class ShardReplicas implements Replicas {
   }
 }
 
-function* unsavedRuns(
+function* cachedRuns(
   ownership: Ownership,
-  { namespaceId, afterSeq }: { readonly namespaceId: string; readonly afterSeq: Seq },
+  { namespaceId, afterSeq, held = false }: AskRuns,
 ): Iterable<RunRef> {
-  for (const { ref, dirty, committedSeq } of ownership.memory.cachedRuns()) {
-    if (dirty && ref.namespaceId === namespaceId && committedSeq > afterSeq) yield ref;
+  for (const { ref, dirty, committed, committedSeq } of ownership.memory.cachedRuns()) {
+    const isMeant = held ? committed !== undefined : dirty;
+    if (isMeant && ref.namespaceId === namespaceId && committedSeq > afterSeq) yield ref;
   }
 }
 

@@ -61,6 +61,8 @@ export class CachedRun {
   savedIn = 0;
   /** Loaded for somebody who has not looked yet. */
   fresh = false;
+  /** The store was seen to lack what it took of this: memory has the only copy here. */
+  unstored = false;
   /** Keys of the work rows in the views: timers and tasks by key, with due times of timers. */
   storedWork: ReadonlyMap<string, number | undefined>;
   /** The transition number that visibility acknowledged, the one that it should show, and the one that is queued for it. */
@@ -114,12 +116,17 @@ export class CachedRun {
     for (const wake of [...this.waiters]) wake();
   }
 
+  /** The store took it as it is, or had it so. */
+  get isSaved(): boolean {
+    return this.committed !== undefined && !this.dirty;
+  }
+
   /** Nothing in memory would be lost by forgetting the run. */
   get settled(): boolean {
     return (
-      this.committed !== undefined &&
+      this.isSaved &&
       !this.fresh &&
-      !this.dirty &&
+      !this.unstored &&
       !this.pending &&
       this.indexQueued === 0 &&
       this.waiters.size === 0 &&
@@ -142,6 +149,8 @@ export class CachedExecution {
   /** As of a run. */
   savedIn = 0;
   fresh = false;
+  /** As of a run. */
+  unstored = false;
   /** Ledger rows that the next checkpoint writes and deletes, by request id: those of durable records only. */
   readonly ledgerPuts = new Map<string, NumberedEntry>();
   readonly ledgerDrops = new Map<string, NumberedEntry>();
@@ -219,9 +228,14 @@ export class CachedExecution {
     this.ledgerDrops.set(requestId, effect.evicted);
   }
 
+  /** As of a run. */
+  get isSaved(): boolean {
+    return this.committedCurrent !== undefined && !this.dirty;
+  }
+
   /** Nothing in memory would be lost by forgetting it. */
   get settled(): boolean {
-    return this.committedCurrent !== undefined && !this.fresh && !this.dirty && !this.pending;
+    return this.isSaved && !this.fresh && !this.unstored && !this.pending;
   }
 }
 

@@ -9,7 +9,9 @@ import { ShardMemory } from './shard-memory.ts';
 import { ViewLoader } from '../views/view-loader.ts';
 
 function memoryOf(runs: ShardViews['runs'], cachedRunLimit = 1) {
-  const loader = new ViewLoader({ runs } as ShardViews, new VirtualClock(), 5_000);
+  const executions: ShardViews['executions'] = async (keys) => keys.map(() => undefined);
+  const views = { runs, executions } as ShardViews;
+  const loader = new ViewLoader(views, new VirtualClock(), 5_000);
   const config = { ...defaultShardConfig, cachedRunLimit };
   return new ShardMemory({ shard: 0 as ShardId, loader, config, end: 5 as Seq });
 }
@@ -84,4 +86,41 @@ test('says which runs changed after a seq only while it holds all of them', () =
   memory.forget(run('c').ref);
   expect(names(8)).toBeUndefined();
   expect(names(9)).toEqual([]);
+});
+
+/** Saves it as a checkpoint does. */
+function save(memory: ShardMemory, one: CachedRun): void {
+  one.savedIn = memory.saved();
+  one.dirty = false;
+}
+
+type Meanwhile = (one: CachedRun, memory: ShardMemory) => void;
+
+test.each<[string, Meanwhile, Meanwhile, boolean]>([
+  ['was saved before', () => {}, () => {}, true],
+  ['was never saved', (one) => (one.dirty = true), () => {}, false],
+  ['is saved meanwhile', (one) => (one.dirty = true), (one, memory) => save(memory, one), false],
+  ['changes meanwhile', () => {}, (one) => (one.dirty = true), false],
+  ['changes and is saved meanwhile', () => {}, (one, memory) => save(memory, one), false],
+  [
+    'is removed meanwhile',
+    () => {},
+    (one, memory) => memory.remove({ ...one.ref, historyIds: [], execution: false }),
+    false,
+  ],
+  ['is not durable', (one) => (one.committed = undefined), () => {}, false],
+])('a run that %s and has no row is lost or not', async (_, before, meanwhile, isLost) => {
+  let answer = () => {};
+  const memory = memoryOf(
+    (keys) => new Promise((resolve) => (answer = () => resolve(keys.map(() => undefined)))),
+  );
+  const one = run('a', 3);
+  memory.addRun(one);
+  before(one, memory);
+  const asked = memory.lacksRows(one.ref);
+  await settlePromises();
+  meanwhile(one, memory);
+  answer();
+  expect(await asked).toBe(isLost);
+  expect(one.unstored).toBe(isLost);
 });

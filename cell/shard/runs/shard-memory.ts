@@ -5,6 +5,7 @@
  *  1. An entry that is not settled is never forgotten, so a view row that is read is never older than what was forgotten.
  *  2. That holds for reads under way too: what was saved after a read began is kept until it ends.
  *  3. Two loads of one key end in the same object, which is kept until one of those who asked has looked.
+ *  4. What the store was seen to have lost is kept: no read would bring it back.
  */
 import { AtollError } from '../../../kernel/errors.ts';
 import type { CurrentRun, LedgerEntry } from '../../history/execution.ts';
@@ -24,7 +25,7 @@ import { runOfRow, workRows } from '../views/work-rows.ts';
 export type Found = { readonly execution: CachedExecution; readonly run: CachedRun };
 export type ExecutionId = { readonly namespaceId: string; readonly workflowId: string };
 
-type Entry = { readonly settled: boolean; readonly savedIn: number };
+type Entry = { readonly settled: boolean; readonly isSaved: boolean; readonly savedIn: number };
 /** A read of views under way; `from` = the saves that had ended when it began. */
 type Read = { readonly from: number };
 type MemoryConfig = Pick<
@@ -84,10 +85,8 @@ export class ShardMemory {
   }
 
   peekRun(ref: RunRef): CachedRun | undefined {
-    const run = this.#runs.get(ref.runId);
-    const same = run?.ref.workflowId === ref.workflowId && run.ref.namespaceId === ref.namespaceId;
-    if (!same) return undefined;
-    run.fresh = false;
+    const run = sameRun(this.#runs.get(ref.runId), ref);
+    if (run) run.fresh = false;
     return run;
   }
 
@@ -131,6 +130,30 @@ export class ShardMemory {
     const execution = this.peekExecution(ref);
     if (run && this.#mayForget(run)) this.#runs.delete(ref.runId);
     if (execution && this.#mayForget(execution)) this.#executions.delete(executionKey(ref));
+  }
+
+  /**
+   * Whether the store lacks a row that it took: of the run, of its workflow id, of the ledger. What no checkpoint covers, what
+   * one saves meanwhile and what is removed is no loss. To be proven current by who asks: another owner may have removed it.
+   */
+  async lacksRows(ref: RunRef): Promise<boolean> {
+    const { namespaceId, workflowId, runId } = ref;
+    const key = { namespaceId, workflowId, shard: this.#shard };
+    const saves = this.#saves;
+    const held = () => ({
+      run: savedUntil(saves, sameRun(this.#runs.peek(runId), ref)),
+      execution: savedUntil(saves, this.#executions.peek(executionKey(ref))),
+    });
+    const { run, execution } = held();
+    if (!run && !execution) return false;
+    const [row, stored] = await Promise.all([
+      this.#loader.run({ ...key, runId }),
+      this.#loader.execution(key),
+    ]);
+    const now = held();
+    if (run) run.unstored = now.run === run && !row;
+    if (execution) execution.unstored = now.execution === execution && lacks(stored, execution);
+    return run?.unstored === true || execution?.unstored === true;
   }
 
   /** Forgets what is over the bound; called when a checkpoint made entries forgettable. */
@@ -274,6 +297,24 @@ export class ShardMemory {
     this.#loading.set(key, loading);
     return loading;
   }
+}
+
+/** A run id may have been asked for under another workflow id. */
+function sameRun(run: CachedRun | undefined, ref: RunRef): CachedRun | undefined {
+  const same = run?.ref.workflowId === ref.workflowId && run.ref.namespaceId === ref.namespaceId;
+  return same ? run : undefined;
+}
+
+/** The entry, if the store has taken it as it is, by one of so many saves. */
+function savedUntil<Kept extends Entry>(saves: number, entry: Kept | undefined): Kept | undefined {
+  return entry?.isSaved && entry.savedIn <= saves ? entry : undefined;
+}
+
+/** Whether what is stored of a workflow id is less than what memory had saved. */
+function lacks(stored: StoredExecution | undefined, execution: CachedExecution): boolean {
+  if (!stored) return true;
+  const ids = new Set(stored.ledger.map(({ requestId }) => requestId));
+  return execution.durableLedger().some(({ requestId }) => !ids.has(requestId));
 }
 
 function freshly<Kept extends { fresh: boolean }>(loaded: Kept): Kept {

@@ -140,6 +140,33 @@ export const BESIDE_HISTORY: Readonly<Record<string, Damage>> = {
     copied(stored, run, { runId: rng.uuid(), workflowId: `stray-${rng.uuid()}` }),
 };
 
+/** What deletes whole rows beside history: memory may still hold what they held. */
+export const LOST_ROWS: Readonly<Record<string, Damage>> = {
+  'every row': ({ stored, run }) => {
+    const { namespaceId, workflowId } = run;
+    const isOf = (row: RunKey) => row.workflowId === workflowId && row.namespaceId === namespaceId;
+    const { runs, timers, tasks } = stored;
+    for (const rows of [runs, timers, tasks] as Map<string, RunKey>[]) {
+      for (const [key, row] of rows) if (isOf(row)) rows.delete(key);
+    }
+    for (const [key, rows] of stored.history) {
+      if ([...rows.values()].some(isOf)) stored.history.delete(key);
+    }
+    stored.executions.delete(executionKey(run));
+    stored.ledger.delete(executionKey(run));
+    return 'all';
+  },
+  'the row of the run': ({ stored, run }) => {
+    stored.runs.delete(runKey(run));
+    return 'run';
+  },
+  'the pointer': ({ stored, run }) => {
+    stored.executions.delete(executionKey(run));
+    return 'all';
+  },
+  'an entry of the ledger': onLedger(() => undefined),
+};
+
 function onHistory(
   change: (row: HistoryRow, rng: SeededRng) => readonly HistoryRow[] | undefined,
 ): Damage {
