@@ -1,14 +1,15 @@
 import { expect, test } from 'vitest';
 import { asYugabyte, nodeOf, standInForYugabyte } from '../cell/storage/sql/testing/yb-servers.ts';
+import { runSql } from '../cell/storage/sql/testing/raw-connection.ts';
 import { useTestServer } from '../cell/storage/sql/testing/test-database.ts';
 import { systemClock } from '../kernel/clock.ts';
 import { silentLog } from '../kernel/log.ts';
 import { systemRng } from '../kernel/rng.ts';
-import { openCellStorage } from './cell-storage.ts';
+import { openCellStorage, type KnownDatabase } from './cell-storage.ts';
 
 const server = useTestServer();
 
-function open(url: string, as: { readonly id?: string; readonly databaseId?: string } = {}) {
+function open(url: string, as: { readonly id?: string; readonly known?: KnownDatabase } = {}) {
   const ports = { clock: systemClock, rng: systemRng, log: silentLog };
   const storage = { kind: 'postgres', url } as const;
   return openCellStorage({ id: 'a', storage, shards: 8, ...as }, ports);
@@ -33,24 +34,39 @@ test('a database is of the cell that was the first to start on it, and keeps its
   const first = await open(url);
   first.close();
   expect(first.databaseId).toMatch(/^[0-9a-f-]{36}$/);
-  const again = await open(url, { databaseId: first.databaseId ?? '' });
+  const again = await open(url, { known: { databaseId: first.databaseId } });
   again.close();
   expect(again.databaseId).toBe(first.databaseId);
   await expect(open(url, { id: 'b' })).rejects.toMatchObject({
     code: 'failed-precondition',
     message: expect.stringContaining('belongs to cell a, not to cell b'),
   });
-  await expect(open(url, { databaseId: 'other' })).rejects.toMatchObject({
+  await expect(open(url, { known: { databaseId: 'other' } })).rejects.toMatchObject({
     code: 'failed-precondition',
     message: expect.stringContaining(`in database other, and this one is ${first.databaseId}`),
   });
 });
 
-test('nothing is made in an empty database that a cell was led to by mistake', async () => {
-  const url = await server.emptiedDatabase();
-  await expect(open(url, { databaseId: 'mine' })).rejects.toMatchObject({
-    message: expect.stringContaining('this one is new: check --postgres-url'),
-  });
-  const other = await open(url, { id: 'b' });
-  other.close();
+test.each([
+  ['mine', 'has its workflows in database mine, and this one is new: check --postgres-url'],
+  [undefined, 'has its workflows in another database, and this one is new: check --postgres-url'],
+])(
+  'nothing is made in an empty database that a cell was led to by mistake, its own being %s',
+  async (databaseId, message) => {
+    const url = server.url(`empty_${databaseId}`);
+    await expect(open(url, { known: { databaseId } })).rejects.toMatchObject({
+      message: expect.stringContaining(message),
+    });
+    const other = await open(url, { id: 'b' });
+    other.close();
+  },
+);
+
+test('a database of an older release becomes the cell that the map knows without one', async () => {
+  const url = server.url('older_release');
+  (await open(url)).close();
+  await runSql(url, 'DELETE FROM cell_identity');
+  const storage = await open(url, { known: { databaseId: undefined } });
+  storage.close();
+  expect(storage.databaseId).toMatch(/^[0-9a-f-]{36}$/);
 });

@@ -22,6 +22,9 @@ export type CellStorageOptions =
   /** `postgres://user:password@host:port/database`, or `yugabytedb://…`: a database of its own per cell. */
   | { readonly kind: 'postgres'; readonly url: string };
 
+/** Of a cell that the fleet map knows: the id, where it has one. */
+export type KnownDatabase = { readonly databaseId: string | undefined };
+
 export type CellStorage = {
   readonly log: ShardLog;
   readonly views: ShardViews;
@@ -41,8 +44,8 @@ export async function openCellStorage(
     readonly id: string;
     readonly storage: CellStorageOptions;
     readonly shards: number;
-    /** The id of the database that the cell has served from so far, if that is to be the one. */
-    readonly databaseId?: string | undefined;
+    /** What the fleet map says of the database that is to be the one; undefined: that any may be. */
+    readonly known?: KnownDatabase | undefined;
   },
   ports: { readonly clock: Clock; readonly rng: Rng; readonly log: Log },
 ): Promise<CellStorage> {
@@ -71,7 +74,8 @@ export async function openCellStorage(
       // Before anything is made there: it may be a database that another cell is to start on.
       const found = await store.identity(signal);
       assertBelongs(found, options.id);
-      assertSame(found, options);
+      if (options.known)
+        await assertSame(found, { store, known: options.known, id: options.id }, signal);
       await store.migrate(signal);
       await store.provision(options.shards, signal);
       return store.claim({ cellId: options.id, databaseId: rng.uuid() }, signal);
@@ -92,15 +96,24 @@ export async function openCellStorage(
   };
 }
 
-function assertSame(
+async function assertSame(
   found: CellIdentity | undefined,
-  { id, databaseId }: { readonly id: string; readonly databaseId?: string | undefined },
-): void {
-  if (databaseId === undefined || found?.databaseId === databaseId) return;
+  {
+    store,
+    known,
+    id,
+  }: { readonly store: SqlStore; readonly known: KnownDatabase; readonly id: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const { databaseId } = known;
+  const isSame = databaseId === undefined || found?.databaseId === databaseId;
+  // Where the map was written by a release that named no database, an empty one is not the one that the cell has served from.
+  if (isSame && (found !== undefined || !(await store.isEmpty(signal)))) return;
+  const where = databaseId === undefined ? 'another database' : `database ${databaseId}`;
   const what = found === undefined ? 'this one is new' : `this one is ${found.databaseId}`;
   throw new AtollError(
     'failed-precondition',
-    `cell ${id} has its workflows in database ${databaseId}, and ${what}: check --postgres-url. If that database is gone for good: docs/runbooks/replicas.md, --new-database`,
+    `cell ${id} has its workflows in ${where}, and ${what}: check --postgres-url. If that database is gone for good: docs/runbooks/replicas.md, --new-database`,
   );
 }
 

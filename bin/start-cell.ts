@@ -31,7 +31,7 @@ import type { ReplicationConfig } from '../replication/config.ts';
 import { encodeStatusDetails } from '../wire/failures.ts';
 import type { TokenKeyRing } from '../wire/signed-token.ts';
 import { measureCell } from './cell-metrics.ts';
-import { openCellStorage, type CellStorageOptions } from './cell-storage.ts';
+import { openCellStorage, type CellStorageOptions, type KnownDatabase } from './cell-storage.ts';
 import { NO_OPS, type Ops } from './ops.ts';
 import { composeReplication } from './replication.ts';
 
@@ -86,7 +86,7 @@ export async function startCell(options: CellOptions, ports: CellPorts): Promise
   const { clock, rng, map, tokens } = ports;
   const log = ports.log.child({ cell: options.id });
   const storage = await openCellStorage(
-    { ...options, databaseId: databaseOf(options, map) },
+    { ...options, known: databaseOf(options, map) },
     { clock, rng, log },
   );
   const measured = measureCell(options.ops ?? NO_OPS, { cell: options.id, clock });
@@ -153,9 +153,13 @@ export async function startCell(options: CellOptions, ports: CellPorts): Promise
   }
 }
 
-/** The database that it has to be. @throws AtollError `failed-precondition` where it may not begin anew */
-function databaseOf({ id, newDatabase = false }: CellOptions, map: CachedFleetMap) {
-  if (!newDatabase) return map.cell(id)?.database;
+/** The database that it has to be; undefined: any. @throws AtollError `failed-precondition` where it may not begin anew */
+function databaseOf(
+  { id, newDatabase = false }: CellOptions,
+  map: CachedFleetMap,
+): KnownDatabase | undefined {
+  const cell = map.cell(id);
+  if (!newDatabase) return cell && { databaseId: cell.database };
   const needed = needsDatabase(map.map, id);
   if (needed !== undefined) throw new AtollError('failed-precondition', needed);
   return undefined;

@@ -154,11 +154,14 @@ export class ShardHost implements Engine {
   ): Promise<{ readonly runId: string; readonly reply: Reply }> {
     const ownership = await this.#ownership(target, call.signal);
     const { namespaceId, runId } = target;
-    if (input.kind === 'complete-workflow-task' && runId !== undefined) {
-      const forced = this.#options.placementOf?.(namespaceId)?.forced ?? 0;
-      await this.#staleCaches.check(ownership, { run: { ...target, runId }, input, forced }, call);
-    }
-    return ownership.execute(target, input, call);
+    if (input.kind !== 'complete-workflow-task' || runId === undefined)
+      return ownership.execute(target, input, call);
+    const run = { ...target, runId };
+    const forced = this.#options.placementOf?.(namespaceId)?.forced ?? 0;
+    await this.#staleCaches.check(ownership, { run, input, forced }, call);
+    const done = await ownership.execute(target, input, call);
+    if (forced > 0 && done.reply.kind === 'workflow-task-completed') this.#staleCaches.taken(run);
+    return done;
   }
 
   async read(target: Target, call: CallContext): Promise<RunView> {

@@ -84,21 +84,27 @@ export class BranchSettler {
     piece: Piece,
     winner: Pick<RunImage, 'state' | 'ledger'>,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<LossOutcome> {
     const known = new Map(winner.ledger.map((entry) => [entry.requestId, entry]));
     const ledger = { find: (requestId: string) => known.get(requestId) };
     const outcome = unsettled(unheardOf(piece.content.inputs, winner.state, ledger));
-    return orAbort(this.#note(piece, outcome, { foretold: true }), signal);
+    return orAbort(
+      this.#note(piece, outcome, { foretold: true }).then(() => outcome),
+      signal,
+    );
   }
 
-  /** Our own branch has given way. */
-  async lostOwn(piece: Piece, signal: AbortSignal): Promise<void> {
+  /**
+   * Our own branch has given way.
+   * @param foretold what that comes to where nothing of it can be applied again
+   */
+  async lostOwn(piece: Piece, foretold: LossOutcome, signal: AbortSignal): Promise<void> {
     let outcome: ApplyOutcome | undefined;
     try {
       outcome = await this.#look.at(piece, signal, (here) => this.lost(here, piece, signal));
     } finally {
       // It does not act any more, and no other cell knows what its branch held: that is to be reported at least.
-      if (outcome?.kind !== 'lost') await this.#note(piece, unsettled(piece.content.inputs));
+      if (outcome?.kind !== 'lost') await this.#note(piece, foretold);
     }
   }
 

@@ -61,6 +61,19 @@ test('of what its branch held that which the winner has, too, is not told as los
   expect(kept.map(({ loss }) => loss.execution.outcome)).toEqual(['rolled-back', 'rolled-back']);
 });
 
+test('a call that is cut does not keep the cell from applying again what its branch held', async () => {
+  const { a, replicas, won, taken } = await ownLoser();
+  a.fate = ({ kind }) => (kind === 'append' ? { kind: 'ok', answerMs: 500 } : undefined);
+  const before = a.count('append');
+  const cut = new AbortController();
+  const adopting = replicas.adopt(won, asIs, cut.signal);
+  await vi.waitFor(() => expect(a.count('append')).toBe(before + 1));
+  cut.abort(new Error('the other cell has gone'));
+  expect(await adopting).toEqual({ kind: 'refused', reason: 'the other cell has gone' });
+  await a.settle();
+  expect(await taken('unheard', 'won')).toEqual(['unheard', 'won']);
+});
+
 test.each(['done', 'runs'] as const)(
   'an image that comes twice takes nothing away that was decided on top of it: lane at %s',
   async (delivery) => {

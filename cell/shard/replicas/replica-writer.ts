@@ -33,6 +33,7 @@ import type { Batch } from '../log/gather.ts';
 import type { Ownership } from '../ownership.ts';
 import type { Adoption, EncodedStep } from '../log/record-codec.ts';
 import type { LossBook } from './loss-book.ts';
+import type { LossOutcome } from './loss.ts';
 import type { ApplyOutcome, ReplicatedStep, LaneFeed, RunImage } from './replicas.ts';
 import {
   adoptionOf,
@@ -66,7 +67,8 @@ type Loser = {
   readonly ancestor: LineageItem;
   /** Of its workflow id. */
   readonly ledger: readonly LedgerEntry[];
-  readonly piece?: Piece | undefined;
+  /** What the report says of it already. */
+  readonly told?: { readonly piece: Piece; readonly outcome: LossOutcome } | undefined;
 };
 
 export class ReplicaWriter {
@@ -237,12 +239,20 @@ export class ReplicaWriter {
       const idOf = idsUpTo(ancestor.eventId, state);
       const content = lostInBranch(branch, decodeEvents(Buffer.concat(events)), idOf);
       const piece = { ref: own, transitions, content };
-      await this.#settler.foretell(piece, image, signal);
-      return this.#replace(image, signal, { ...next, piece });
+      const outcome = await this.#settler.foretell(piece, image, signal);
+      return this.#replace(image, signal, { ...next, told: { piece, outcome } });
     }
-    await orAbort(next.committed, signal);
-    if (loser?.piece) await this.#settler.lostOwn(loser.piece, signal);
+    await orAbort(this.#settleOwn(next, loser), signal);
     return { kind: 'applied' };
+  }
+
+  /** Goes on where its caller has left: from here on nobody else knows what our branch held. */
+  async #settleOwn(gaveWay: Batch, loser: Loser | undefined): Promise<void> {
+    await gaveWay.committed;
+    if (!loser?.told) return;
+    const { piece, outcome } = loser.told;
+    const { signal } = new AbortController(); // Ends with the ownership.
+    await this.#settler.lostOwn(piece, outcome, signal);
   }
 
   #append(step: ReplicatedStep, here: Here, signal: AbortSignal): Taken | Promise<Taken> {

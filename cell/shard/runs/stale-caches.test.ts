@@ -3,7 +3,7 @@ import type { WorkflowTaskStartedReply } from '../../history/decision.ts';
 import { startTimer } from '../../history/testing/inputs.ts';
 import { NS, wf, type Host } from '../testing/shard-lab.ts';
 import { forever, placed, twoCells } from '../testing/two-hosts.ts';
-import { hasReplayed } from './stale-caches.ts';
+import { hasReplayed, StaleCaches } from './stale-caches.ts';
 
 const sticky = (queue: string) => ({ queue, scheduleToStartMs: 5_000 });
 const began = (epoch: number) => [{ epoch, transition: 1, eventId: 2 }];
@@ -118,4 +118,28 @@ test('an answer to a task of before the failover tells nothing of its worker, wh
   await expect(host.ask('w', input, state.runId)).rejects.toMatchObject({ code: 'not-found' });
   expect(await complete(host, 'w1')).toBe('not-found');
   expect(await complete(host, 'w1')).toBe('workflow-task-completed');
+});
+
+test('of more runs than are remembered nobody is refused: a backlog of them would be refused for ever', async () => {
+  const caches = new StaleCaches(2);
+  const run = { head: { lineage: began(1), epoch: 3, sticky: undefined } };
+  const ownership = {
+    at: (_: unknown, __: unknown, use: (found: unknown) => unknown) =>
+      Promise.resolve(use({ run })),
+    execute: () => Promise.resolve(undefined),
+  } as unknown as Parameters<StaleCaches['check']>[0];
+  const refs = ['1', '2', '3'].map((runId) => ({ ...wf(runId), runId }));
+  const check = async (ref: (typeof refs)[number]) => {
+    const input = { kind: 'complete-workflow-task', claim: { epoch: 3 }, sticky: sticky('w') };
+    const asked = { run: ref, input, forced: 3 } as unknown as Parameters<StaleCaches['check']>[1];
+    return caches.check(ownership, asked, { signal: forever, epoch: 3 }).then(
+      () => 'taken',
+      () => 'refused',
+    );
+  };
+  const round = async () => [await check(refs[0]!), await check(refs[1]!), await check(refs[2]!)];
+  expect(await round()).toEqual(['refused', 'refused', 'taken']);
+  expect(await round()).toEqual(['taken', 'taken', 'taken']);
+  for (const ref of refs) caches.taken(ref);
+  expect(await check(refs[2]!)).toBe('refused');
 });

@@ -14,8 +14,8 @@
  *     that is heard here: whoever was refused before may have fallen back to the branch that lost.
  *  3. Only the answer to a task that was given out since the failover tells that its worker has forgotten the run: it waits for what
  *     is said to it.
- *  4. A worker is refused once a run, and once more each time that happens, as long as it is remembered here: by an owner of its
- *     shard, of the newest `LIMIT` runs.
+ *  4. A worker is refused once a run as long as an owner of its shard remembers it. Beyond `LIMIT` runs nobody is refused: a backlog
+ *     of more would be refused for ever, each run forgotten before its turn comes again.
  */
 import { AtollError } from '../../../kernel/errors.ts';
 import { WorkflowTaskFailedCause } from '../../../wire/enums.ts';
@@ -26,7 +26,7 @@ import type { Ownership } from '../ownership.ts';
 
 type Completion = Extract<RunInput, { kind: 'complete-workflow-task' }>;
 
-const LIMIT = 10_000;
+const LIMIT = 100_000;
 
 /** What is known of a run's workers. */
 type Workers = {
@@ -37,12 +37,21 @@ type Workers = {
 };
 
 export class StaleCaches {
-  /** By run, the oldest first. */
   readonly #runs = new Map<string, Workers>();
+  readonly #limit: number;
+
+  constructor(limit = LIMIT) {
+    this.#limit = limit;
+  }
 
   /** Another branch of the run was heard of, in which a worker had completed a task. */
   doubt({ runId }: RunRef): void {
     this.#keep(runId, { doubted: true, refused: new Set() });
+  }
+
+  /** A completion was taken: the run is sticky to its worker by now. Forgotten once there are many: else it saves a refusal. */
+  taken({ runId }: RunRef): void {
+    if (this.#runs.size > this.#limit / 2) this.#runs.delete(runId);
   }
 
   /**
@@ -63,7 +72,9 @@ export class StaleCaches {
     const { runId } = run;
     const worker = `${forced}/${queue}`;
     const isFresh = await ownership.at(run, call.signal, ({ run: { head } }) => {
-      const { refused, doubted } = this.#runs.get(runId) ?? nobody();
+      const known = this.#runs.get(runId);
+      if (known === undefined && this.#runs.size >= this.#limit) return true;
+      const { refused, doubted } = known ?? nobody();
       return refused.has(worker) || hasReplayed(head, { queue, forced, doubted });
     });
     if (isFresh) return;
@@ -91,19 +102,16 @@ export class StaleCaches {
   }
 
   #keep(runId: string, workers: Workers): void {
-    this.#runs.delete(runId);
-    this.#runs.set(runId, workers);
-    const [oldest] = this.#runs.keys();
-    if (this.#runs.size > LIMIT && oldest !== undefined) this.#runs.delete(oldest);
+    if (this.#runs.has(runId) || this.#runs.size < this.#limit) this.#runs.set(runId, workers);
   }
-}
-
-function refusal(why: string): AtollError {
-  return new AtollError('not-found', `Workflow task not found: ${why}.`);
 }
 
 function nobody(): Workers {
   return { doubted: false, refused: new Set() };
+}
+
+function refusal(why: string): AtollError {
+  return new AtollError('not-found', `Workflow task not found: ${why}.`);
 }
 
 /** Whether what a worker remembers of the run is of the branch that is here. Pure. */

@@ -38,3 +38,12 @@ export async function provision(
       `fixed when a cell is created; set it to ${present}, or use another database`,
   );
 }
+
+/** No cell has ever started here; also where there is no schema yet. */
+export async function hasNoShards(runner: Runner, signal: AbortSignal): Promise<boolean> {
+  const one = (text: string) =>
+    runner.run<{ readonly found: string | null }>({ text, values: [] }, signal);
+  const [table] = await one(`SELECT to_regclass('shard')::text AS found`);
+  if (table === undefined || table.found === null) return true;
+  return (await one('SELECT shard_id::text AS found FROM shard LIMIT 1')).length === 0;
+}

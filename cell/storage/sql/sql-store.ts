@@ -29,7 +29,7 @@ import {
   readVerdicts,
   type Runner,
 } from './ownership.ts';
-import { provision } from './provision.ts';
+import { hasNoShards, provision } from './provision.ts';
 import { postgres, type ServerKind } from './server-kind.ts';
 import { SqlViews } from './sql-views.ts';
 import { WriterSessions } from './writer-session.ts';
@@ -64,6 +64,8 @@ export type SqlStore = {
   provision(shardCount: number, signal: AbortSignal): Promise<void>;
   /** Whose database it is; undefined: nobody's yet. Works before `migrate`. */
   identity(signal: AbortSignal): Promise<CellIdentity | undefined>;
+  /** No cell has ever started on it. Works before `migrate`. */
+  isEmpty(signal: AbortSignal): Promise<boolean>;
   /** Makes it this cell's, and answers with its id (cell-identity.ts). */
   claim(as: CellIdentity, signal: AbortSignal): Promise<string>;
   /** Gives all connections up. Calls in flight reject; what they sent may still be carried out. */
@@ -119,6 +121,7 @@ export async function openStore(options: SqlStoreOptions, kind: ServerKind): Pro
     migrate: (signal) => migrate(pool, { product: kind.server.product, log: options.log, signal }),
     provision: (shardCount, signal) => provision(pool, shardCount, signal),
     identity: (signal) => readIdentity(pool, signal),
+    isEmpty: (signal) => hasNoShards(pool, signal),
     claim: (as, signal) => claimIdentity(pool, as, signal),
     close() {
       sessions.close();

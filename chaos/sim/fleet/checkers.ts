@@ -171,7 +171,8 @@ function checkUndeliverable(evidence: FleetEvidence, tally: Tally<FleetCheck>): 
     if ((epochOf(lineage, from) ?? 0) <= transitions.epoch) return [];
     const gaveWay = chronicle.gaveWay.get(`${cell}/${runId}`);
     const inItsTime = gaveWay !== undefined && gaveWay.atMs >= (beganMs.get(last) ?? 0);
-    if (inItsTime && lost.some(judgedBy(gaveWay.lineage, lineage))) return [];
+    const heard = lost.filter((transition) => marksIn(transition).some(isOfInput));
+    if (inItsTime && heard.every(judgedBy(gaveWay.lineage, lineage))) return [];
     tally.add('P9 signals called undeliverable');
     const marks = lost.flatMap(marksIn).filter(isOfInput);
     // One without a request id that the network doubled is two signals.
@@ -188,7 +189,7 @@ function checkUndeliverable(evidence: FleetEvidence, tally: Tally<FleetCheck>): 
 function judgedBy(own: Lineage, lasted: Lineage) {
   return ({ number, epoch }: Decided['transition']): boolean => {
     const judge = epochOf(own, number) ?? 0;
-    return judge !== epoch && judge !== (epochOf(lasted, number) ?? 0);
+    return judge > 0 && judge !== epoch && judge !== (epochOf(lasted, number) ?? 0);
   };
 }
 

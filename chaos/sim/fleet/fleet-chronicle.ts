@@ -7,7 +7,13 @@
  *  2. The branch that lasted is that of the lineage which the surviving cell's own log ends in.
  */
 import { applyTransition } from '../../../cell/history/history.ts';
-import { epochOf, extended, NO_LINEAGE, type Lineage } from '../../../cell/history/lineage.ts';
+import {
+  epochOf,
+  extended,
+  NO_LINEAGE,
+  standingOfBranch,
+  type Lineage,
+} from '../../../cell/history/lineage.ts';
 import type { RunState } from '../../../cell/history/state.ts';
 import type { Transition } from '../../../cell/history/transition.ts';
 import { decodeRecord } from '../../../cell/shard/log/record-codec.ts';
@@ -99,7 +105,8 @@ export class FleetChronicle {
     for (const { state } of adoptions) {
       const { runId, workflowId, lineage, closedAt } = state;
       const before = ends.get(runId);
-      if (before) this.gaveWay.set(`${cell}/${runId}`, { lineage: before.lineage, atMs: row.atMs });
+      if (before && standingOfBranch(before.lineage, lineage).kind === 'wins')
+        this.gaveWay.set(`${cell}/${runId}`, { lineage: before.lineage, atMs: row.atMs });
       ends.set(runId, { lineage, workflowId, closed: closedAt !== undefined });
       this.#arrived(cell, runId);
     }
