@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { WorkflowTaskStartedReply } from '../../history/decision.ts';
 import { startTimer } from '../../history/testing/inputs.ts';
-import { NS, wf, type Host } from '../testing/shard-lab.ts';
+import { calling, NS, wf, type Host } from '../testing/shard-lab.ts';
 import { forever, placed, twoCells } from '../testing/two-hosts.ts';
 import { hasReplayed, StaleCaches } from './stale-caches.ts';
 
@@ -128,18 +128,19 @@ test('of more runs than are remembered nobody is refused: a backlog of them woul
       Promise.resolve(use({ run })),
     execute: () => Promise.resolve(undefined),
   } as unknown as Parameters<StaleCaches['check']>[0];
-  const refs = ['1', '2', '3'].map((runId) => ({ ...wf(runId), runId }));
-  const check = async (ref: (typeof refs)[number]) => {
-    const input = { kind: 'complete-workflow-task', claim: { epoch: 3 }, sticky: sticky('w') };
-    const asked = { run: ref, input, forced: 3 } as unknown as Parameters<StaleCaches['check']>[1];
-    return caches.check(ownership, asked, { signal: forever, epoch: 3 }).then(
-      () => 'taken',
-      () => 'refused',
-    );
+  const input = { kind: 'complete-workflow-task', claim: { epoch: 3 }, sticky: sticky('w') };
+  const check = (runId: string) => {
+    const asked = { run: { ...wf(runId), runId }, input, forced: 3 };
+    return caches
+      .check(ownership, asked as unknown as Parameters<StaleCaches['check']>[1], calling())
+      .then(
+        () => 'taken',
+        () => 'refused',
+      );
   };
-  const round = async () => [await check(refs[0]!), await check(refs[1]!), await check(refs[2]!)];
+  const round = async () => [await check('1'), await check('2'), await check('3')];
   expect(await round()).toEqual(['refused', 'refused', 'taken']);
   expect(await round()).toEqual(['taken', 'taken', 'taken']);
-  for (const ref of refs) caches.taken(ref);
-  expect(await check(refs[2]!)).toBe('refused');
+  for (const runId of ['1', '2']) caches.taken({ ...wf(runId), runId });
+  expect(await check('3')).toBe('refused');
 });
