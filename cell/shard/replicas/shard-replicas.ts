@@ -13,6 +13,7 @@ import { toAtollError } from '../../../kernel/errors.ts';
 import { invariant } from '../../../kernel/invariant.ts';
 import type { Rng } from '../../../kernel/rng.ts';
 import type { Seq, ShardId, ShardLog } from '../../storage/shard-log.ts';
+import { allowManyListeners } from '../../storage/many-listeners.ts';
 import type { ShardViews } from '../../storage/views.ts';
 import { bounded } from '../bounded.ts';
 import { isDamage } from '../damage.ts';
@@ -197,6 +198,7 @@ export class ShardReplicas implements Replicas {
   }
 
   async missing(runs: readonly RunRef[], signal: AbortSignal): Promise<readonly RunRef[]> {
+    allowManyListeners(signal);
     const found = await Promise.all(runs.map((run) => this.#isHere(run, signal)));
     return runs.filter((_, i) => !found[i]);
   }
@@ -206,6 +208,7 @@ export class ShardReplicas implements Replicas {
     options: { readonly recompute: boolean },
     signal: AbortSignal,
   ): Promise<readonly (RunDigest | undefined)[]> {
+    allowManyListeners(signal);
     const digests = runs.map((): RunDigest | undefined => undefined);
     const waiting = runs.entries();
     const lane = async () => {
