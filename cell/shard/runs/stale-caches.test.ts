@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { WorkflowTaskStartedReply } from '../../history/decision.ts';
+import type { TaskStart } from '../../history/state.ts';
 import { startTimer } from '../../history/testing/inputs.ts';
-import { calling, NS, wf, type Host } from '../testing/shard-lab.ts';
+import type { OfferedTask } from '../../matching/matching.ts';
+import { calling, NS, outcomeOf, wf, type Host } from '../testing/shard-lab.ts';
 import { forever, placed, twoCells } from '../testing/two-hosts.ts';
 import { hasReplayed, StaleCaches } from './stale-caches.ts';
 
@@ -27,9 +29,9 @@ describe('whether a worker has replayed a run since the failover of epoch 3', ()
 });
 
 /** A run of the first epoch, in a cell that became active by a failover, of which the other one has not heard; its task waits. */
-async function failedOver() {
+async function failedOver(ids: readonly string[] = ['w']) {
   const { a, b, ship, move } = await twoCells();
-  await a.start('w');
+  for (const id of ids) await a.start(id);
   await ship('a');
   move('2@2', 'b');
   a.placement = placed('1@1 active');
@@ -38,23 +40,29 @@ async function failedOver() {
   return { loser: a, host: b, ship };
 }
 
-/** Takes the waiting task and completes it as this worker. */
-async function complete(host: Host, worker?: string, timer = 't'): Promise<string> {
-  const task = await host.poll();
+async function startOf(host: Host, task: OfferedTask): Promise<TaskStart> {
   const started = await host.startTask(task, `poll-${Math.random()}`);
-  if (started.kind !== 'started') return started.kind;
-  const { start } = started.reply as WorkflowTaskStartedReply;
-  const input = {
+  if (started.kind !== 'started') throw new Error(`the task is ${started.kind}`);
+  return (started.reply as WorkflowTaskStartedReply).start;
+}
+
+function completion(claim: TaskStart, worker?: string, timer = 't') {
+  return {
     kind: 'complete-workflow-task',
-    claim: start,
+    claim,
     identity: 'worker',
     commands: [startTimer(timer, 60)],
     forceNewTask: false,
     binaryChecksum: '',
     sticky: worker === undefined ? undefined : sticky(worker),
   } as const;
-  const { runId } = task;
-  return host.ask('w', input, runId).then(
+}
+
+/** Takes the waiting task and completes it as this worker. */
+async function complete(host: Host, worker?: string, timer = 't'): Promise<string> {
+  const task = await host.poll();
+  const start = await startOf(host, task);
+  return host.ask('w', completion(start, worker, timer), task.runId).then(
     ({ kind }) => kind,
     (error: { code?: string }) => error.code ?? 'none',
   );
@@ -108,39 +116,32 @@ test('an answer to a task of before the failover tells nothing of its worker, wh
   const { state } = await host.shards.read(wf('w'), { signal: forever, epoch: 2 });
   const claim = {
     ...{ scheduledEventId: 2, startedEventId: 3, attempt: 1, startedAt: state.lastAt, epoch: 1 },
-    ...{ requestId: 'poll', historyBytes: 0, suggestContinueAsNew: false },
+    ...{ requestId: 'poll', identity: 'worker', historyBytes: 0, suggestContinueAsNew: false },
   };
-  const input = {
-    kind: 'complete-workflow-task',
-    ...{ claim, identity: 'worker', commands: [] },
-    ...{ forceNewTask: false, binaryChecksum: '', sticky: sticky('w1') },
-  } as const;
-  await expect(host.ask('w', input, state.runId)).rejects.toMatchObject({ code: 'not-found' });
+  const old = completion(claim, 'w1');
+  await expect(host.ask('w', old, state.runId)).rejects.toMatchObject({ code: 'not-found' });
   expect(await complete(host, 'w1')).toBe('not-found');
   expect(await complete(host, 'w1')).toBe('workflow-task-completed');
 });
 
 test('of more runs than are remembered nobody is refused: a backlog of them would be refused for ever', async () => {
+  const { host } = await failedOver(['w', 'x', 'y']);
   const caches = new StaleCaches(2);
-  const run = { head: { lineage: began(1), epoch: 3, sticky: undefined } };
-  const ownership = {
-    at: (_: unknown, __: unknown, use: (found: unknown) => unknown) =>
-      Promise.resolve(use({ run })),
-    execute: () => Promise.resolve(undefined),
-  } as unknown as Parameters<StaleCaches['check']>[0];
-  const input = { kind: 'complete-workflow-task', claim: { epoch: 3 }, sticky: sticky('w') };
-  const check = (runId: string) => {
-    const asked = { run: { ...wf(runId), runId }, input, forced: 3 };
-    return caches
-      .check(ownership, asked as unknown as Parameters<StaleCaches['check']>[1], calling())
-      .then(
-        () => 'taken',
-        () => 'refused',
-      );
+  const check = async ({ workflowId, runId }: OfferedTask, start: TaskStart) => {
+    const asked = { run: { ...wf(workflowId), runId }, input: completion(start, 'w1'), forced: 2 };
+    const outcome = await outcomeOf(caches.check(host.ownership, asked, calling()));
+    return `${workflowId}: ${outcome === 'done' ? 'taken' : 'refused'}`;
   };
-  const round = async () => [await check('1'), await check('2'), await check('3')];
-  expect(await round()).toEqual(['refused', 'refused', 'taken']);
-  expect(await round()).toEqual(['taken', 'taken', 'taken']);
-  for (const runId of ['1', '2']) caches.taken({ ...wf(runId), runId });
-  expect(await check('3')).toBe('refused');
+  const said: string[] = [];
+  const inHand: (readonly [OfferedTask, TaskStart])[] = [];
+  for (let polls = 0; polls < 5; polls += 1) {
+    const task = await host.poll();
+    const start = await startOf(host, task);
+    inHand.push([task, start]);
+    said.push(await check(task, start));
+  }
+  expect(said).toEqual(['w: refused', 'x: refused', 'y: taken', 'w: taken', 'x: taken']);
+  const [, , y] = inHand;
+  caches.taken({ ...wf('w'), runId: inHand[0]?.[0].runId ?? '' });
+  expect(y && (await check(...y))).toBe('y: refused');
 });
