@@ -46,6 +46,11 @@ export function pointAt(lineage: Lineage, eventId: number): BranchPoint | undefi
   return item && { eventId, epoch: item.epoch };
 }
 
+/** Whether the branch has that very event; two may have given one id to different ones. */
+export function isOnBranch(lineage: Lineage, { eventId, epoch }: BranchPoint): boolean {
+  return pointAt(lineage, eventId)?.epoch === epoch;
+}
+
 /**
  * For who goes on reading a history.
  * @param branch where the reader is; undefined: anywhere
@@ -55,8 +60,7 @@ export function assertOnBranch(
   run: { readonly runId: string; readonly lineage: Lineage },
   branch: BranchPoint | undefined,
 ): void {
-  if (branch === undefined) return;
-  if (pointAt(run.lineage, branch.eventId)?.epoch === branch.epoch) return;
+  if (branch === undefined || isOnBranch(run.lineage, branch)) return;
   throw new AtollError(
     'invalid-argument',
     `the history of run ${run.runId} went on otherwise after a failover: event ${branch.eventId} is another one now, or gone; read it from its first event`,

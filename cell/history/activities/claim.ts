@@ -8,7 +8,7 @@ import { AtollError } from '../../../kernel/errors.ts';
 import { WorkflowExecutionStatus } from '../../../wire/enums.ts';
 import type { Refuse } from '../draft-change.ts';
 import type { ActivityClaim } from '../input.ts';
-import { pointAt } from '../lineage.ts';
+import { isOnBranch } from '../lineage.ts';
 import type { PendingActivity, RunState } from '../state.ts';
 
 export type StartedActivity = PendingActivity & {
@@ -48,9 +48,11 @@ export function claimPending(state: RunState, claim: ActivityClaim): Claimed<Pen
 }
 
 /** After a failover the same event id may be of another activity. */
-function isOfBranch({ lineage }: RunState, { scheduledEventId, scheduledEpoch }: ActivityClaim) {
-  if (scheduledEpoch === undefined) return true;
-  return pointAt(lineage, scheduledEventId)?.epoch === scheduledEpoch;
+function isOfBranch(
+  { lineage }: RunState,
+  { scheduledEventId: eventId, scheduledEpoch: epoch }: ActivityClaim,
+): boolean {
+  return epoch === undefined || isOnBranch(lineage, { eventId, epoch });
 }
 
 /** The pending activity of that id; ids are unique among pending ones. */

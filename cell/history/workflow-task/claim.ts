@@ -11,7 +11,7 @@ import { AtollError } from '../../../kernel/errors.ts';
 import type { LiveRun } from '../decision.ts';
 import { isOpen } from '../draft.ts';
 import type { WorkflowTaskClaim } from '../input.ts';
-import { pointAt } from '../lineage.ts';
+import { isOnBranch } from '../lineage.ts';
 import type { RunState, TaskStart } from '../state.ts';
 import { knownStart, nextStartedId } from './start.ts';
 
@@ -38,8 +38,11 @@ export function acceptClaim(
 }
 
 /** After a failover all numbers may be equal, and the events below them others. */
-function isOfBranch({ lineage, nextEventId }: RunState, { branchEpoch }: WorkflowTaskClaim) {
-  return branchEpoch === undefined || pointAt(lineage, nextEventId - 1)?.epoch === branchEpoch;
+function isOfBranch(
+  { lineage, nextEventId }: RunState,
+  { branchEpoch: epoch }: WorkflowTaskClaim,
+): boolean {
+  return epoch === undefined || isOnBranch(lineage, { eventId: nextEventId - 1, epoch });
 }
 
 /** What a worker is told whose task is over: it drops its work and polls again. */

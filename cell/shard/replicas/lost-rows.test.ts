@@ -6,7 +6,7 @@ import { runKey } from '../../storage/memory/tables.ts';
 import type { Seq, ShardId } from '../../storage/shard-log.ts';
 import type { RunRef } from '../engine.ts';
 import { NS, type Host } from '../testing/shard-lab.ts';
-import { digest, forever, image, placed, twoCells } from '../testing/two-hosts.ts';
+import { digest, forever, image, placed, storedInBoth, twoCells } from '../testing/two-hosts.ts';
 import { UNREADABLE, UNSTORED } from './replicas.ts';
 
 type Cells = Awaited<ReturnType<typeof twoCells>>;
@@ -17,12 +17,7 @@ async function stored(config: Parameters<typeof twoCells>[0] = {}) {
   await cells.a.start('w');
   await cells.a.work('w', [startTimer('t', 86_400)]);
   await cells.a.signal('w', 'r1');
-  await cells.ship('a');
-  await cells.a.settle();
-  await cells.b.settle();
-  const ref = await digest(cells.a, 'w');
-  if (!ref) throw new Error('the run is not there');
-  return { ...cells, ref };
+  return storedInBoth(cells);
 }
 
 const digestOf = async (host: Host, ref: RunRef) =>

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { runKey } from '../../storage/memory/tables.ts';
 import type { RunDigest } from './replicas.ts';
 import { NS, type Host } from '../testing/shard-lab.ts';
-import { asIs, digest, forever, image, placed, twoCells } from '../testing/two-hosts.ts';
+import { asIs, forever, image, placed, storedInBoth, twoCells } from '../testing/two-hosts.ts';
 
 type Cells = Awaited<ReturnType<typeof twoCells>>;
 
@@ -11,12 +11,7 @@ async function stored(): Promise<Cells & { readonly ref: RunDigest }> {
   const cells = await twoCells();
   await cells.a.start('w');
   await cells.a.signal('w', 'r1');
-  await cells.ship('a');
-  await cells.a.settle();
-  await cells.b.settle();
-  const ref = await digest(cells.a, 'w');
-  if (!ref) throw new Error('the run is not there');
-  return { ...cells, ref };
+  return storedInBoth(cells);
 }
 
 /** What the run row of `b` holds is torn; memory has forgotten it. */

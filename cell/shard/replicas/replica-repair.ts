@@ -145,8 +145,8 @@ function orUnreadable(thrown: unknown): 'unreadable' {
 }
 
 /**
- * Whether what is stored here ends where the image does, and differs all the same; or cannot be read, or is lost. Pointer and ledger go on
- * with other runs of the workflow id, and the image may be late: of them a comparison judges, which looks at both cells.
+ * Whether what is stored here ends where the image does, and differs all the same; or cannot be read, or is lost. Pointer and
+ * ledger go on with other runs of the workflow id, and the image may be late: of them a comparison judges, which looks at both.
  */
 export function isDamagedBeside(here: RunDigest | undefined, image: RunImage): boolean {
   const { state, events } = image;

@@ -1,7 +1,7 @@
 /** Two hosts that keep one namespace, a shard each, on virtual time: what one decided is shipped to the other by hand. */
 import type { PlacementView } from '../mark.ts';
 import type { Loss, LossKeeper } from '../replicas/loss.ts';
-import type { ApplyOutcome, RunImage } from '../replicas/replicas.ts';
+import type { ApplyOutcome, RunDigest, RunImage } from '../replicas/replicas.ts';
 import { type Host, NS, ShardLab, wf } from './shard-lab.ts';
 
 export const forever = new AbortController().signal;
@@ -69,3 +69,15 @@ export const image = async (host: Host, id: string): Promise<RunImage> => {
 };
 
 export const kinds = (outcomes: readonly ApplyOutcome[]) => outcomes.map(({ kind }) => kind);
+
+/** What `a` has decided of the run `w` is stored in both cells. */
+export async function storedInBoth<Cells extends Awaited<ReturnType<typeof twoCells>>>(
+  cells: Cells,
+): Promise<Cells & { readonly ref: RunDigest }> {
+  await cells.ship('a');
+  await cells.a.settle();
+  await cells.b.settle();
+  const ref = await digest(cells.a, 'w');
+  if (!ref) throw new Error('the run is not there');
+  return { ...cells, ref };
+}
